@@ -116,20 +116,20 @@ def _requests(typical: float, slow: float) -> Lottery:
 
 
 def guarded() -> list[tuple[str, Bandit, float]]:
-    """What has a guardrail: name, arms, and the margin."""
+    """What has a guardrail: name, arms, and the tolerance."""
     return [
         ("the best arm breaks it", Bandit([_requests(100, 0.13), _requests(120, 0.06), _requests(150, 0.05)]), 0.0),
         ("none keeps it", Bandit([_requests(100, 0.13), _requests(120, 0.14)]), 0.0),
         ("the best arm is exactly at the limit", Bandit([_requests(100, 0.1), _requests(150, 0.05)]), 0.0),
         ("the best arm is just beyond it", Bandit([_requests(100, 0.1001), _requests(150, 0.05)]), 0.0),
-        ("the best arm misses it within the margin", Bandit([_requests(100, 0.11), _requests(150, 0.05)]), 100.0),
+        ("the best arm misses it within the tolerance", Bandit([_requests(100, 0.11), _requests(150, 0.05)]), 100.0),
     ]
 
 
 def _guardrails() -> str:
     rows = []
-    for name, problem, margin in guarded():
-        limit = [Guardrail(quantile(0.9, costs=True), at_most=300, margin=margin)]
+    for name, problem, tolerance in guarded():
+        limit = [Guardrail(quantile(0.9, costs=True), at_most=300, tolerance=tolerance)]
         median, times = quantile(0.5, costs=True), Bounded(0, 1_000)
         for policy in (
             TopTwo(median, times, delta=DELTA, guardrails=limit), WLUCB(median, times, delta=DELTA, guardrails=limit),

@@ -35,15 +35,16 @@ def brief(thing: Any) -> str:
 MOST = 10**15  # of anything that is counted: exact as a float, and at a nanosecond each eleven days
 
 
-def whole(name: str, given: Any, what: str = "a whole number, 1 or more", most: int = MOST) -> int:
-    """A number of things from 1 to `most` as an int, or an error that says what came.
+def whole(name: str, given: Any, what: str = "", most: int = MOST, least: int = 1) -> int:
+    """A number of things from `least` to `most` as an int, or an error that says what came.
 
     >>> whole("budget", 2**63)
     Traceback (most recent call last):
         ...
     ValueError: budget must be at most 1,000,000,000,000,000; got 9223372036854775808. Give a smaller number.
     """
-    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 1:
+    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < least:
+        what = what or f"a whole number, {least} or more"
         raise ValueError(f"{name} must be {what}; got {brief(given)}. Give an int.")
     if given > most:
         raise ValueError(f"{name} must be at most {most:,}; got {brief(int(given))}. Give a smaller number.")

@@ -58,7 +58,7 @@ NOISE = [
     linear.EstimatedNoise(3.0), linear.FeatureNoise([Normal(0, 1), Bernoulli(0.5)]),
     linear.ArmNoise([Normal(0, 2)] * 2),
 ]  # fmt: skip
-GUARDRAIL = policies.Guardrail("p99", at_most=0.5, margin=0.1)
+GUARDRAIL = policies.Guardrail("p99", at_most=0.5, tolerance=0.1)
 SETTINGS = [*ALL_WEIGHTS, *ALL_REWARDS, *ALL_LOTTERIES, *ALL_BANDS, *ALL_MEMORIES, *ALL_PREFERENCES, *NOISE, GUARDRAIL]
 
 GIVEN = {"delta": 0.05, "budget": 300, "rarest": 0.1, "beta": 2.0, "noise": linear.ParameterNoise(), "name": "mine"}

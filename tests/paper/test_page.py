@@ -8,7 +8,7 @@ import pytest
 
 from allais.paper.experiments import ExperimentResult, Finding, ResultTable
 from allais.paper.page_words import ERRATA, found
-from allais.paper.report import html_report, markdown_report, write_html
+from allais.paper.report import STYLE, coloured, drawing, html_report, markdown_report, write_html
 from allais.paper.runner import Stored
 from tests.browser import opened_without_complaint
 from tests.paper.made_up import FINDINGS, made_up
@@ -183,3 +183,12 @@ def test_links_lead_to_errata_and_experiments(chromium, page, width, height):
         )
         assert 0 <= top < bottom <= height, target
     view.close()
+
+
+def test_a_figure_has_the_colours_of_the_page_that_shows_it():
+    with drawing("line", "a line") as picture:
+        picture.axes.plot([0.0, 1.0], [0.0, 1.0])
+    shown = coloured(picture.figure.svg, "currentColor", "var(--card)")
+    assert STYLE["text.color"] in picture.figure.svg
+    assert STYLE["text.color"] not in shown
+    assert "currentColor" in shown

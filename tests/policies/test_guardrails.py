@@ -102,13 +102,13 @@ def test_a_learner_and_a_simulation_drop_the_same_arms_at_the_same_time(policy):
     assert learner.recommend().arm == run.learner().recommend().arm == 1
 
 
-def test_an_arm_at_the_limit_is_judged_by_the_margin_only():
+def test_an_arm_at_the_limit_is_judged_by_the_tolerance_only():
     at_limit = Discrete({100: 0.5, 300: 0.5})  # its mean is 200
     limit = Guardrail(MEAN, at_most=200)
     policy = WLUCB(MEAN, TIMES, delta=0.05, guardrails=[limit])
     problem = Bandit([at_limit, SLOW])
     assert not best_arm(policy, problem, seed=1, max_samples=5_000).settled
-    within = policy.but(guardrails=[Guardrail(MEAN, at_most=200, margin=20)])
+    within = policy.but(guardrails=[Guardrail(MEAN, at_most=200, tolerance=20)])
     answer = best_arm(within, problem, seed=1, max_samples=100_000)
     assert (answer.arm, answer.settled) == (0, True)
 
@@ -154,7 +154,7 @@ def test_a_policy_that_never_stops_keeps_one_arm_in_play():
 
 
 def test_guardrails_survive_files_and_a_kill(tmp_path):
-    policy = WLUCB(MEAN, TIMES, delta=0.05, guardrails=[TAIL, Guardrail(MEAN, at_most=900, margin=5)])
+    policy = WLUCB(MEAN, TIMES, delta=0.05, guardrails=[TAIL, Guardrail(MEAN, at_most=900, tolerance=5)])
     assert from_spec(to_spec(policy)) == policy
     problem = {"fast": FAST, "steady": STEADY}
     with policy.start(list(problem), seed=1) as learner:
@@ -209,7 +209,7 @@ def test_whom_a_broken_arm_put_out_comes_back():
 
 def test_a_simulation_counts_errors_among_the_arms_that_keep_the_guardrails(tmp_path):
     problem = Bandit([FAST, STEADY, Discrete({260: 0.5, 310: 0.5})])
-    policy = WLUCB(MEDIAN, TIMES, delta=0.05, guardrails=[Guardrail("p99", at_most=300, margin=20)])
+    policy = WLUCB(MEDIAN, TIMES, delta=0.05, guardrails=[Guardrail("p99", at_most=300, tolerance=20)])
     made = simulate(policy, problem, 4_000, 2, seed=1, progress=False)
     assert made.kept.tolist() == [-1, 1, 0]
     assert made.best == 1
@@ -233,9 +233,9 @@ def test_looks_are_a_function_of_the_number_of_samples():
 
 
 def test_an_interval_keeps_breaks_or_leaves_open():
-    limit = Guardrail(quantile(0.99, costs=True), at_most=300, margin=10)  # utilities are negated costs
+    limit = Guardrail(quantile(0.99, costs=True), at_most=300, tolerance=10)  # utilities are negated costs
     assert [limit.judge(-305, -200), limit.judge(-400, -301), limit.judge(-400, -299)] == [KEEPS, BREAKS, OPEN]
-    as_gains = Guardrail(quantile(0.99), at_most=300, margin=10)
+    as_gains = Guardrail(quantile(0.99), at_most=300, tolerance=10)
     assert [as_gains.judge(200, 305), as_gains.judge(301, 400), as_gains.judge(299, 400)] == [KEEPS, BREAKS, OPEN]
     policy = WLUCB(MEAN, TIMES, delta=0.05, guardrails=[limit])
     learner = policy.start(["a", "b"], seed=1)
@@ -248,7 +248,7 @@ def test_an_interval_keeps_breaks_or_leaves_open():
     [
         (lambda: Guardrail("p99"), "a guardrail has one limit, at_most or at_least; got both or none"),
         (lambda: Guardrail("p99", at_most=1, at_least=0), "a guardrail has one limit"),
-        (lambda: Guardrail("p99", at_most=1, margin=-1), "margin must not be negative"),
+        (lambda: Guardrail("p99", at_most=1, tolerance=-1), "tolerance must not be negative"),
         (lambda: Guardrail("p99", at_most=math.nan), "at_most must be finite"),
         (lambda: Guardrail("p100", at_most=1), "a percentile lies above 0 and below 100"),
         (lambda: NPTS(MEAN, TIMES, guardrails=["p99"]), "guardrails must be a list of guardrails"),

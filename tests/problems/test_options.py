@@ -81,9 +81,9 @@ def test_a_command_gets_each_setting_as_one_word():
     ("make", "sentence"),
     [
         (lambda: grid(), "a grid needs settings; got none"),
-        (lambda: grid(s=[]), "s must have a setting at least; got an empty list"),
+        (lambda: grid(s=[]), "s must have at least one setting; got an empty list"),
         (lambda: grid(s=[20, 20]), "s must list each setting once; got 20 twice"),
-        (lambda: grid(s=[[1]]), "s must be a number, a text or a truth value"),
+        (lambda: grid(s=[[1]]), "s must be a number, a text, or true or false"),
         (lambda: grid(s=[float("nan")]), "s must be finite; got nan"),
         (lambda: grid(rng=[1]), "rng, seed, arm have a meaning of their own; got 'rng'"),
         (lambda: grid(**{"max wait": [1]}), "a setting's name must do for a parameter"),
@@ -93,7 +93,7 @@ def test_a_command_gets_each_setting_as_one_word():
         (lambda: Simulator(hill, [{"s": 1, "S": 2}] * 2), "arms must have distinct names; got 's=1, S=2' twice"),
         (lambda: Simulator(hill, [{"s": 1, "S": 2}, "other"]), "all dictionaries or all names; got 'other'"),
         (lambda: Simulator(hill, grid(s=[1, 2])), r"missing a required argument: 'S'\). Write def hill\(s, rng\)"),
-        (lambda: Simulator(hill, pd.DataFrame({"s": [], "S": []})), "needs a row at least"),
+        (lambda: Simulator(hill, pd.DataFrame({"s": [], "S": []})), "needs at least one row"),
         (lambda: Program("./sim {x} {seed}", grid(s=[1, 2])), r"may hold \{s\}, \{arm\} and \{seed\}; got \{x\}"),
         (lambda: Program("./sim {s}", grid(s=[1, 2])), r"needs \{seed\}"),
         (lambda: Program("./sim {s} {seed}", grid(s=[1], S=[1, 2])), "the same for 's=1, S=1' and 's=1, S=2'"),
@@ -113,7 +113,7 @@ COINS = Bandit([Bernoulli(0.9), Bernoulli(0.2)])
     ("text", "sentence"),
     [
         ("", "begins with the names of its columns; .* is empty"),
-        ("s,S\n", "needs a row at least"),
+        ("s,S\n", "needs at least one row"),
         ("s,S\n1,2\n1\n", "every row must have 2 cells, as the header has; .* has 1 in line 3"),
         ("s,s\n1,2\n", "has 's' twice"),
         ("s,S\n1,2\n1,2\n", None),
@@ -183,7 +183,7 @@ def test_a_spec_describes_options_by_numbers(spec, arms):
 @pytest.mark.parametrize(
     ("arms", "line", "sentence"),
     [
-        ("[problem.grid]\ns = []", 7, "s must have a setting at least"),
+        ("[problem.grid]\ns = []", 7, "s must have at least one setting"),
         ("[problem.grid]\ns = [1, 2]", 4, "missing a required argument: 'S'"),
         ('arms = ["A"]\n' + GRID, 7, "options are a grid or a list of arms; got both"),
         ("grid = 3", 6, "grid must be a table of lists"),

@@ -112,7 +112,7 @@ guardrails = [{{ preference = "p99", {limit} }}]
         ('steady = "150:0.9,200:0.1"', "at_most = 300", 0, 'Choose "steady".'),
         ('bumpy = "100:0.9,400:0.1"', "at_most = 300", 4, "Choose none of these. No option keeps the guardrails"),
         ('steady = "150:0.9,200:0.1"', "at_mst = 300", 2, "has no key 'at_mst'. Did you mean 'at_most'?"),
-        ('steady = "150:0.9,200:0.1"', "margin = 3", 2, "a guardrail has one limit, at_most or at_least"),
+        ('steady = "150:0.9,200:0.1"', "tolerance = 3", 2, "a guardrail has one limit, at_most or at_least"),
     ],
 )
 def test_best_arm_takes_guardrails_from_a_spec(other, limit, code, sentence, tmp_path):

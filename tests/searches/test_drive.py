@@ -28,7 +28,7 @@ from allais.bands import Holder
 from allais.errors import RunFailed
 from allais.learner._engine import Engine
 from allais.searches import Failures, Outcome, Run, Search
-from allais.searches.best_option import _sorted_out
+from allais.searches.best_option import _taken_in
 from allais.searches.runs import perform
 from tests.searches.simulators import ARMS, always_lose, broken, coin, dying
 
@@ -274,10 +274,11 @@ def test_results_that_come_back_beside_a_failure_are_kept(tmp_path):
     progress = Search(BUDGET, ARMS, np.random.SeedSequence(1))
     runs = [progress.ask() for _ in range(3)]
     back = [(runs[1], Outcome(None, 0.0, "it crashed")), (runs[0], Outcome(1.0, 0.0)), (runs[2], Outcome(7.0, 0.0))]
-    finished, refused, trouble = _sorted_out(progress, Failures(), back)
-    assert finished == [back[1]]
-    assert refused == [back[2]]
-    assert str(trouble) == "it crashed"
+    kept = []
+    with pytest.raises(RunFailed, match="it crashed"):
+        _taken_in(progress, Failures(), None, back, kept.extend)
+    assert kept == back[1:]  # the run beyond the bounds, too
+    assert progress.told == 1
 
 
 def test_an_arm_without_a_run_is_not_recommended():

@@ -38,7 +38,7 @@ def by(found, target, preference):
 def test_other_preferences_and_a_floor_are_evaluated_by_the_decisions_of_an_experiment(calling):
     with calling() as caller:
         caller.post("/v1/experiments", json=OFFERS).raise_for_status()
-        assert caller.get(f"{URL}/evaluation").json()["summary"] == "Nothing was told yet."
+        assert caller.get(f"{URL}/evaluation").json()["summary"] == "No outcomes yet."
         live(caller, 1_000)
         open_one = caller.ask("offers")
         client = Client(str(caller.base_url), caller.key)
@@ -106,7 +106,7 @@ def test_the_page_of_an_evaluation_answers_and_says_what_is_wrong_with_a_questio
     with calling() as caller:
         caller.post("/v1/experiments", json=OFFERS).raise_for_status()
         caller.post("/sign-in", data={"key": caller.key}, headers={"origin": str(caller.base_url).rstrip("/")})
-        assert "Nothing was told yet." in caller.get("/experiments/offers/evaluation").text
+        assert "No outcomes yet." in caller.get("/experiments/offers/evaluation").text
         live(caller, 300)
         page = caller.get("/experiments/offers/evaluation", params={"by": "p95", "floor": "20%"}).text
         assert "The best, floor of 20%" in page

@@ -75,7 +75,7 @@ def test_an_experiment_that_cannot_be_named_is_shown_its_own_words_again(visitor
         "low": "0",
         "high": "9",
         "unit": STRANGE,
-        "taste": "cvar",
+        "preference": "cvar",
         "policy": "NPTS",
     }
     answer = client.post("/new", data=form)

@@ -160,7 +160,7 @@ def test_create_watch_and_pause(browser, caller):
         view.fill("[name=high]", "10")
         view.click("text=Begin")
         view.wait_for_url("**/experiments/lunch")
-        assert "Nothing was told yet" in view.inner_text(".answer")
+        assert "No outcomes yet" in view.inner_text(".answer")
         for _ in range(8):
             choice = caller.ask("lunch")
             caller.tell(choice["choice"], 8.0 if choice["arm"] == "soup" else 2.0, "lunch")

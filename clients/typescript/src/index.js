@@ -445,7 +445,7 @@ function decision(answer) {
 }
 
 /**
- * An answer that has what the service's own have; that of anything else in between is none.
+ * An answer with the entries that the service's own have; one of something else in between is refused.
  *
  * @param {any} answer
  * @param {...string} names

@@ -90,8 +90,7 @@ def best_arm_command(
     else:
         before = _already(book, resume)
         require_writable(book)
-        if report is not None:
-            require_writable(report)
+        require_writable(report)
 
     if wanted.why:
         typer.echo(f"note: {wanted.why}", err=True)
@@ -116,7 +115,9 @@ def best_arm_command(
             more = _refined(now, answer) if level < finer and answer.settled and answer.arm is not None else None
             if more is None:
                 break
-            path = _begun(path, book.with_name(f"{book.stem}.finer-{level + 1}{book.suffix}"))
+            coarse, path = path, book.with_name(f"{book.stem}.finer-{level + 1}{book.suffix}")
+            if not path.exists():  # it begins with the runs of the coarser grid
+                write_atomically(path, coarse.read_bytes())
             now, runs, known = more, finished_runs(path), {}
         return _ended(answer, now, report)
 
@@ -202,13 +203,6 @@ def _refined(spec: SearchSpec, answer: BestArm) -> SearchSpec | None:
         assert isinstance(problem, Simulator)
         more = Simulator(problem.f, options)
     return dataclasses.replace(spec, problem=more)
-
-
-def _begun(coarse: Path, fine: Path) -> Path:
-    """The journal of a finer grid, which begins with the runs of the coarser one."""
-    if not fine.exists():
-        write_atomically(fine, coarse.read_bytes())
-    return fine
 
 
 def _ended(answer: BestArm, spec: SearchSpec, report: Path | None) -> int:

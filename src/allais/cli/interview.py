@@ -59,8 +59,7 @@ def interview_command(
             write_page(model, page, ends, seed=seed, questions=questions, unit=unit)
         typer.echo(f"The page is in {page}. What people download from it is read by Choices.read.")
         return
-    if out is not None:
-        require_writable(out)
+    require_writable(out)
     settings = {"stakes": ends, "questions": questions, "sure": sure, "person": person, "unit": unit, "seed": seed,
                 "for_decision": {text: lottery_of(text) for text in decide} if decide else None}  # fmt: skip
     interview = Interview(model, **settings) if keep is None else Interview.open(keep, model, **settings)  # type: ignore[arg-type]

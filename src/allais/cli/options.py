@@ -6,6 +6,8 @@ An error is one sentence on standard error, with a code that a script can tell a
 from __future__ import annotations
 
 import errno
+import functools
+import inspect
 import re
 import signal
 import tempfile
@@ -29,6 +31,25 @@ Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same num
 Plot = Annotated[Path | None, typer.Option(help="Draw the picture into this file (.png, .svg, .pdf).")]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue after an interruption, from the results on disk.")]
 Scale = Annotated[str, typer.Option(help="quick (minutes) or full (as large as the paper's, or larger).")]
+
+
+def taking(kind: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the fields of a dataclass as options beside its own; its first argument is then such an object."""
+    shared = list(inspect.signature(kind, eval_str=True).parameters.values())
+
+    def with_fields(command: Callable[..., None]) -> Callable[..., None]:
+        own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+        listed = sorted([*own, *shared], key=lambda one: one.default is not inspect.Parameter.empty)
+
+        @functools.wraps(command)
+        def wrapped(**given: Any) -> None:
+            command(kind(**{one.name: given.pop(one.name) for one in shared}), **given)
+
+        wrapped.__signature__ = inspect.Signature(listed)  # type: ignore[attr-defined]  # which typer reads
+        wrapped.__annotations__ = {one.name: one.annotation for one in listed}
+        return wrapped
+
+    return with_fields
 
 
 def counted(workers: int) -> int:
@@ -225,8 +246,10 @@ def two_numbers(option: str, text: str, example: str) -> tuple[float, float]:
 PICTURES = (".png", ".svg", ".pdf")
 
 
-def require_writable(path: Path) -> None:
-    """Refuse a file that cannot be written."""
+def require_writable(path: Path | None) -> None:
+    """Refuse a file that cannot be written; None is none that is wanted."""
+    if path is None:
+        return
     if path.is_dir():
         raise ValueError(f"{path} is a folder, not a file. Name a file in it.")
     if not path.parent.is_dir():
@@ -238,8 +261,10 @@ def require_writable(path: Path) -> None:
         raise ValueError(f"the folder {path.parent} cannot be written to ({error.strerror}). Choose another.") from None
 
 
-def require_picture(path: Path) -> None:
-    """Refuse a picture that cannot be written."""
+def require_picture(path: Path | None) -> None:
+    """Refuse a picture that cannot be written; None is none that is wanted."""
+    if path is None:
+        return
     if path.suffix.lower() not in PICTURES:
         raise ValueError(f"a picture ends in {', '.join(PICTURES)}; got {path}. Rename it.")
     require_writable(path)

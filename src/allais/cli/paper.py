@@ -89,8 +89,10 @@ def run_command(
 
     console = make_console()
     folder = _folder(out, scale, seed)
-    wanted = [_named(name, list(BY_NAME)) for name in names] if names else list(BY_NAME)
-    chosen = [experiment for experiment in EXPERIMENTS if experiment.name in wanted]
+    for name in names or ():
+        if name not in BY_NAME:
+            raise ValueError(f"there is no experiment {name!r}.{nearest(name, BY_NAME)}")
+    chosen = [experiment for experiment in EXPERIMENTS if not names or experiment.name in names]
     require_workers(workers)
     require_writable(made(folder / "results") / "any.json")
     old = {one.name for one in chosen if not again and kept(folder, one.name, scale, seed) is not None}
@@ -188,12 +190,6 @@ def _folder(out: Path, scale: str, seed: int) -> Path:
     """Where the results of one scale and seed are."""
     require_scale(scale)
     return out / f"{scale}-{seed}"
-
-
-def _named(name: str, known: list[str]) -> str:
-    if name in known:
-        return name
-    raise ValueError(f"there is no experiment {name!r}.{nearest(name, known)}")
 
 
 class Progress:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +18,7 @@ from allais.cli.options import (
     console,
     require_picture,
     require_writable,
+    taking,
     writing,
 )
 from allais.preferences.named import SHORTHANDS
@@ -130,28 +128,8 @@ class Task:
         return Family(kinds[0], kinds[1], choice=rule, **point, **parameters)  # type: ignore[arg-type]
 
 
-def _about_choices(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the options of `Task` beside its own: typer reads the signature."""
-    shared = list(inspect.signature(Task, eval_str=True).parameters.values())
-    own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
-    listed = sorted([*own, *shared], key=lambda one: one.default is not inspect.Parameter.empty)
-
-    @functools.wraps(command)
-    def wrapped(**given: Any) -> None:
-        command(Task(**{one.name: given.pop(one.name) for one in fields(Task)}), **given)
-
-    wrapped.__signature__ = inspect.Signature(listed)  # type: ignore[attr-defined]
-    wrapped.__annotations__ = {one.name: one.annotation for one in listed}
-    return wrapped
-
-
-@app.callback()
-def _people() -> None:
-    """Preferences from choices."""
-
-
 @app.command("fit")
-@_about_choices
+@taking(Task)
 def fit_command(
     task: Task,
     family: Weighting = "tk",
@@ -175,10 +153,8 @@ def fit_command(
         raise ValueError(f"--method must be one of {', '.join(METHODS)}; got {method!r}. Choose one.")
     if method == "hierarchical" and by_person:
         raise ValueError("a hierarchical fit has a result for each person already. Leave --by-person out.")
-    if plot is not None:
-        require_picture(plot)
-    if out is not None:
-        require_writable(out)
+    require_picture(plot)
+    require_writable(out)
     model, choices, seed = task.family(family), task.choices(), task.seed
     if method == "hierarchical":
         found = people.hierarchical(choices, model, seed=seed)
@@ -197,7 +173,7 @@ def fit_command(
 
 
 @app.command("groups")
-@_about_choices
+@taking(Task)
 def groups_command(
     task: Task,
     family: Weighting = "tk",
@@ -214,7 +190,7 @@ def groups_command(
 
 
 @app.command("compare")
-@_about_choices
+@taking(Task)
 def compare_command(
     task: Task,
     family: Annotated[list[str], typer.Option(help="A weight, as for fit, or mean (people who maximise the mean). "
@@ -313,9 +289,7 @@ def study_command(
     from allais.people import study
     from allais.report.markup import duration
 
-    if out is not None:
-        require_writable(out)
-
+    require_writable(out)
     began = said = time.monotonic()
 
     def say(done: int) -> None:

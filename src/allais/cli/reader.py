@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from allais._checks import brief, nearest
+from allais._checks import MOST, brief, nearest, whole
 from allais.lotteries import Discrete, Lottery
 from allais.lotteries.finite import lottery_of
 from allais.policies import Guardrail
@@ -82,14 +82,12 @@ class Reader:
             self._refuse(("unit",), f'unit must be text, such as "minutes"; got {unit!r}. Write it in quotes.')
         return unit
 
-    def whole_number(self, name: str, default: int, least: int = 1, most: int | None = None) -> int:
+    def whole_number(self, name: str, default: int, least: int = 1, most: int = MOST) -> int:
         """A number of the file itself."""
-        number = self._whole.get(name, default)
-        if isinstance(number, bool) or not isinstance(number, int) or number < least:
-            self._refuse((name,), f"{name} must be a whole number, {least} or more; got {brief(number)}.")
-        if most is not None and number > most:
-            self._refuse((name,), f"{name} must be at most {most:,}; got {brief(number)}. Give a smaller number.")
-        return int(number)
+        try:
+            return whole(name, self._whole.get(name, default), most=most, least=least)
+        except ValueError as error:
+            self._refuse((name,), str(error))
 
     def bandit(self) -> Bandit:
         """A problem whose arms are lotteries: a text such as "50:0.1,0:0.9", or a table with a type."""

@@ -40,8 +40,11 @@ def simulate_command(
 
     wanted = read_comparison(spec)
     at_once = counted(workers)
-    _require_places(plot, out, resume)
+    require_picture(plot)
+    if resume and out is None:
+        raise ValueError("--resume needs --out, the folder of the results; there is none. Give it.")
     if out is not None:
+        made(out)
         _require_same(spec, out / "spec.toml", [_place(out, name) for name in wanted.policies], resume)
     found: dict[str, Results] = {}
     kept = f"Finished results are in {out}: continue with --resume." if out else "Give --out to keep results."
@@ -88,15 +91,6 @@ def _values_in_words(judge: Preference, problem: Bandit, unit: str) -> list[str]
             for name, value, mean in zip(problem.arms, values, means, strict=True)
         ),
     ]
-
-
-def _require_places(plot: Path | None, out: Path | None, resume: bool) -> None:
-    if plot is not None:
-        require_picture(plot)
-    if resume and out is None:
-        raise ValueError("--resume needs --out, the folder of the results; there is none. Give it.")
-    if out is not None:
-        made(out)
 
 
 def _place(out: Path, policy: str) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +21,7 @@ from allais.cli.options import (
     require_scale,
     require_writable,
     say_warning,
+    taking,
 )
 from allais.preferences.named import weight_of
 
@@ -37,14 +39,47 @@ Hours = Annotated[
     float | None,
     typer.Option(help="Simulated hours per block; else 6, and 1 on a network of your own or what its demand has."),
 ]
-Network = Annotated[Path | None, typer.Option("--network", help="Your own NET.net.xml; else the paper's grid.")]
-Source = Annotated[str | None, typer.Option("--from", help=f"Where the traveller starts: {PLACES}.")]
-Target = Annotated[str | None, typer.Option("--to", help="Where the traveller goes.")]
 Routes = Annotated[int, typer.Option(help="How many routes.")]
 Slower = Annotated[float, typer.Option(help="Leave out routes that take more than this many times the fastest.")]
-Trips = Annotated[list[Path] | None, typer.Option("--demand", help="Your own trips, a .rou.xml; may be repeated.")]
-Vehicles = Annotated[float, typer.Option(help="Random trips per hour on the whole network, without --demand.")]
-Poisson = Annotated[bool, typer.Option("--poisson", help="Closures at random, instead of as many in every block.")]
+
+
+@dataclass(frozen=True)
+class Journey:
+    """A traveller's routes from one place to another, and the other traffic: the paper's, or the user's own."""
+
+    network: Annotated[Path | None, typer.Option("--network", help="Your own NET.net.xml; else the paper's grid.")] = (
+        None
+    )
+    source: Annotated[str | None, typer.Option("--from", help=f"Where the traveller starts: {PLACES}.")] = None
+    target: Annotated[str | None, typer.Option("--to", help="Where the traveller goes.")] = None
+    k: Routes = 6
+    slower: Slower = 3.0
+    demand: Annotated[
+        list[Path] | None, typer.Option("--demand", help="Your own trips, a .rou.xml; may be repeated.")
+    ] = None
+    vehicles_per_hour: Annotated[
+        float, typer.Option(help="Random trips per hour on the whole network, without --demand.")
+    ] = 1200.0
+
+    def problem(self, way: Way) -> TrafficProblem:
+        """The routes as arms."""
+        from allais.traffic import Demand, RoadNetwork, TrafficProblem, grid_problem
+
+        if self.network is None:
+            if self.source is not None or self.target is not None or self.demand:
+                raise ValueError("places and a demand need a network of your own; got none. Add --network NET.net.xml.")
+            return grid_problem(way, vehicles_per_hour=self.vehicles_per_hour)
+        if self.source is None or self.target is None:
+            raise ValueError("a traveller goes from one place to another; one is missing. Add --from A --to B.")
+        roads = RoadNetwork.read(self.network)
+        others = Demand.read(*self.demand) if self.demand else Demand(vehicles_per_hour=self.vehicles_per_hour)
+        choices = _found(roads, self.source, self.target, self.k, self.slower)
+        if len(choices) == 1:
+            raise ValueError(
+                f"there must be two routes to choose from; only one leads from {self.source!r} to {self.target!r} in "
+                f"at most {self.slower:g} times the fastest. Choose other places, or allow more with --slower."
+            )
+        return TrafficProblem(roads, choices, others, way)
 
 
 @app.callback()
@@ -79,15 +114,10 @@ def routes(
 
 
 @app.command()
+@taking(Journey)
 def record(
+    journey: Journey,
     path: Annotated[Path, typer.Argument(help="The file to write, a .npz.")],
-    network: Network = None,
-    source: Source = None,
-    target: Target = None,
-    k: Routes = 6,
-    slower: Slower = 3.0,
-    demand: Trips = None,
-    vehicles_per_hour: Vehicles = 1200.0,
     seed: Seed = 1,
     blocks: Blocks = 15,
     hours: Hours = None,
@@ -95,7 +125,9 @@ def record(
         float | None, typer.Option(help="Seconds between two probes; else 13.5, and 60 on a network of your own.")
     ] = None,
     workers: Workers = -1,
-    poisson: Poisson = False,
+    poisson: Annotated[
+        bool, typer.Option("--poisson", help="Closures at random, instead of as many in every block.")
+    ] = False,
 ) -> None:
     """Record delays of all routes, of the paper's network or of your own, and write them to one file.
 
@@ -110,8 +142,8 @@ def record(
     at_once = counted(workers)
     path = path.absolute()
     require_writable(path)
-    problem = _problem("stream", network, source, target, k, slower, demand, vehicles_per_hour)
-    own = network is not None
+    problem = journey.problem("stream")
+    own = journey.network is not None
     if hours is None:
         hours = min(OWN_HOURS, problem.clock.room / 3600.0) if own else 6.0
     if spacing is None:
@@ -206,19 +238,14 @@ def run(
 
 
 @app.command()
+@taking(Journey)
 def watch(
+    journey: Journey,
     days: Annotated[int, typer.Option(min=1, help="How many days to advise.")] = 60,
     seed: Seed = 1,
     recording: Annotated[
         Path | None, typer.Option(help="Draw delays from a recording; else SUMO is run every day.")
     ] = None,
-    network: Network = None,
-    source: Source = None,
-    target: Target = None,
-    k: Routes = 6,
-    slower: Slower = 3.0,
-    demand: Trips = None,
-    vehicles_per_hour: Vehicles = 1200.0,
     pause: Annotated[float, typer.Option(min=0.0, help="Seconds between two days.")] = 0.0,
 ) -> None:
     """A learner that advises day after day: the route, its delay, what the learner believes.
@@ -233,44 +260,14 @@ def watch(
     from allais.traffic.recording import Recording
 
     if recording is not None:
-        if network is not None:
+        if journey.network is not None:
             raise ValueError("delays come from a recording or from a network; got both. Leave one out.")
         kept = Recording.load(recording)
         watched(kept.problem(), days, seed, pause, usual=kept.baseline)
         return
-    problem = _problem("stream" if demand else "fresh", network, source, target, k, slower, demand, vehicles_per_hour)
-    usual = USUAL if network is None else problem.network.time(problem.routes[-1].edges)
+    problem = journey.problem("stream" if journey.demand else "fresh")
+    usual = USUAL if journey.network is None else problem.network.time(problem.routes[-1].edges)
     watched(problem, days, seed, pause, usual=usual)
-
-
-def _problem(
-    way: Way,
-    network: Path | None,
-    source: str | None,
-    target: str | None,
-    k: int,
-    slower: float,
-    demand: list[Path] | None,
-    vehicles_per_hour: float,
-) -> TrafficProblem:
-    """The paper's traveller, or one on a network of the user's own."""
-    from allais.traffic import Demand, RoadNetwork, TrafficProblem, grid_problem
-
-    if network is None:
-        if source is not None or target is not None or demand:
-            raise ValueError("places and a demand need a network of your own; got none. Add --network NET.net.xml.")
-        return grid_problem(way, vehicles_per_hour=vehicles_per_hour)
-    if source is None or target is None:
-        raise ValueError("a traveller goes from one place to another; one is missing. Add --from A --to B.")
-    roads = RoadNetwork.read(network)
-    others = Demand.read(*demand) if demand else Demand(vehicles_per_hour=vehicles_per_hour)
-    choices = _found(roads, source, target, k, slower)
-    if len(choices) == 1:
-        raise ValueError(
-            f"there must be two routes to choose from; only one leads from {source!r} to {target!r} in at most "
-            f"{slower:g} times the fastest. Choose other places, or allow more with --slower."
-        )
-    return TrafficProblem(roads, choices, others, way)
 
 
 def _found(network: RoadNetwork, source: str, target: str, k: int, slower: float) -> tuple[Route, ...]:

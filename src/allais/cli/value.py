@@ -38,6 +38,10 @@ Direction = Annotated[
         help="Whether less or more is better; by default as the outcome's unit says: less, for times and bytes.",
     ),
 ]
+AtLeast = Annotated[str, typer.Option(help="The column of what outcomes that are not finished will be at least; their "
+                                      "outcome is empty. Read if it is there.")]  # fmt: skip
+AtMost = Annotated[str, typer.Option(help="The column of what they will be at most.")]
+Page = Annotated[Path | None, typer.Option(help="Write a page about it to this HTML file.")]
 
 
 def value_command(
@@ -66,8 +70,7 @@ def value_command(
     for text in lotteries:
         if text.startswith("--"):  # click lets options pass, since a number may begin with a dash
             raise ValueError(no_such_option(text, ctx))
-    if plot is not None:
-        require_picture(plot)
+    require_picture(plot)
     if preference is not None:
         is_file = Path(preference).suffix == ".json" or Path(preference).is_file()
         what = "a preference file" if is_file else "--preference"
@@ -160,8 +163,7 @@ def weight_command(
     names = weights or ["tk:0.61", "tk:0.69"]
     if len(names) > len(MARKS):
         raise ValueError(f"at most {len(MARKS)} curves are drawn at once; got {len(names)}. Leave some out.")
-    if plot is not None:
-        require_picture(plot)
+    require_picture(plot)
     curves = {name: weight_of(name) for name in names}
     out = console()
     out.print(picture(list(curves.values())), highlight=False)
@@ -232,9 +234,8 @@ def verdict_command(
     time: Annotated[str | None, typer.Option(help="The column of times: a look at the end of every day.")] = None,
     covariate: Annotated[list[str] | None, typer.Option(help="A column of numbers that were known before, for which "
                                                         "the mean is adjusted; may repeat.")] = None,
-    at_least: Annotated[str, typer.Option(help="The column of what outcomes that are not finished will be at least; "
-                                          "their outcome is empty. Read if it is there.")] = "at_least",
-    at_most: Annotated[str, typer.Option(help="The column of what they will be at most.")] = "at_most",
+    at_least: AtLeast = "at_least",
+    at_most: AtMost = "at_most",
     costs: Direction = None,
     bounds: Annotated[str | None, typer.Option(help="LOW,HIGH: the outcomes that are possible.")] = None,
     rarest: Annotated[float | None, typer.Option(help="The rarest event that matters, without --bounds.")] = None,
@@ -242,7 +243,7 @@ def verdict_command(
                                                '"any" if none were.')] = None,
     delta: Annotated[float, typer.Option(help="The chance that any verdict is wrong, ever.")] = 0.05,
     unit: Annotated[str | None, typer.Option(help="Of outcomes; by default the column, if it is one.")] = None,
-    report: Annotated[Path | None, typer.Option(help="Write a page about it to this HTML file.")] = None,
+    report: Page = None,
 ) -> None:  # fmt: skip
     """Which group is better, with an error rate that survives being looked at every day.
 
@@ -256,8 +257,7 @@ def verdict_command(
     from allais.evidence.data import read_log
     from allais.evidence.verdicts import verdict_of
 
-    if report is not None:
-        require_writable(report)
+    require_writable(report)
     shown = outcome if outcome.lower() in UNITS else ""
     seen = read_log(log, group, outcome, user, time, control, covariate or (), at_least, at_most)  # columns come first
     found = verdict_of(
@@ -288,14 +288,13 @@ def evaluate_command(
     outcome: Annotated[str, typer.Option(help="The column of what came of it.")] = "outcome",
     propensity: Annotated[str, typer.Option(help="The column of the probability of the choice.")] = "propensity",
     context: Annotated[list[str] | None, typer.Option(help="A column of what was known before; may repeat.")] = None,
-    at_least: Annotated[str, typer.Option(help="The column of what outcomes that are not finished will be at least; "
-                                          "their outcome is empty. Read if it is there.")] = "at_least",
-    at_most: Annotated[str, typer.Option(help="The column of what they will be at most.")] = "at_most",
+    at_least: AtLeast = "at_least",
+    at_most: AtMost = "at_most",
     costs: Direction = None,
     reference: Annotated[float, typer.Option(help="The outcome that is neither a gain nor a loss.")] = 0.0,
     bounds: Annotated[str | None, typer.Option(help="LOW,HIGH: the outcomes that are possible, for proofs.")] = None,
     delta: Annotated[float, typer.Option(help="The chance that any of the intervals misses.")] = 0.1,
-    report: Annotated[Path | None, typer.Option(help="Write a page about it to this HTML file.")] = None,
+    report: Page = None,
 ) -> None:  # fmt: skip
     """What other policies would have been worth, by any preference, from a log with propensities.
 
@@ -306,8 +305,7 @@ def evaluate_command(
     """
     from allais.evidence import evaluate, read_decisions
 
-    if report is not None:
-        require_writable(report)
+    require_writable(report)
     targets: dict[str, Any] = {name: name for name in target or ()}
     targets |= {one: _function(one) for one in policy or ()}
     if not targets:

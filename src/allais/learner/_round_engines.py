@@ -19,7 +19,16 @@ from allais.forests.encoding import Flat, checked_context
 from allais.learner import reading
 from allais.learner._engine import Engine
 from allais.learner.choices import Choice, require_own
-from allais.learner.views import FURTHER, MOST, DrawsView, LinearPreferenceView, PreferenceView, SharedDraws, verbs_for
+from allais.learner.views import (
+    FURTHER,
+    MOST,
+    DrawsView,
+    Groups,
+    LinearPreferenceView,
+    PreferenceView,
+    SharedDraws,
+    verbs_for,
+)
 from allais.linear.arm_sets import ArmSet, Judge, checked_features
 from allais.linear.policy import LinearPolicy
 from allais.linear.regression import project
@@ -47,11 +56,9 @@ class LinearEngine(Engine):
         super().__init__(*settings)
 
     def contents(self) -> dict[str, Any]:
-        """All that it is, as copies."""
         return {**super().contents(), "rows": dict(self.rows)}
 
     def hold(self, rule: Any, state: Any) -> None:
-        """Make a rule and a state ready for compiled code."""
         super().hold(rule, state)
         self.verbs: dict[Preference, tuple[Callable[..., Any], Callable[..., Any]]] = {}  # by whose rule chooses
         self.seeing: Callable[..., Any] | None = None  # what listed arms see of theta
@@ -86,7 +93,6 @@ class LinearEngine(Engine):
         return found
 
     def new_view(self, preference: Preference) -> PreferenceView:
-        """The arms as somebody sees them who has not looked yet."""
         return LinearPreferenceView(self.policy, preference, len(self.names))
 
     # -- choosing ---------------------------------------------------------------------------------
@@ -136,7 +142,6 @@ class LinearEngine(Engine):
     # -- choices that are out ---------------------------------------------------------------------
 
     def learn_other(self, id_: int, choice: Choice | int, reward: float) -> float:
-        """Learn what a choice brought that is none of the listed arms."""
         row = self.rows.get(id_)
         if row is None:
             raise ValueError(self.why_unknown(id_))
@@ -161,7 +166,6 @@ class LinearEngine(Engine):
         return chain(starmap(take_in, told), starmap(self.seeing, (arms,)))
 
     def cancel(self, id_: int, choice: Choice | int) -> None:
-        """Give a choice back."""
         if id_ not in self.rows:
             super().cancel(id_, choice)
             return
@@ -171,11 +175,9 @@ class LinearEngine(Engine):
         self.guard.midway = self.guard.durable
 
     def is_out(self, id_: int) -> bool:
-        """Whether a choice waits for its outcome."""
         return id_ in self.out or id_ in self.rows
 
     def choice(self, id_: int) -> Choice:
-        """A choice that is out."""
         row = self.rows.get(id_)
         if row is None:
             return super().choice(id_)
@@ -184,16 +186,13 @@ class LinearEngine(Engine):
         return choice
 
     def outstanding(self) -> list[Choice]:
-        """The choices that are out."""
         return [self.choice(id_) for id_ in sorted((*self.out, *self.rows))]
 
     def entries(self) -> list[list[Any]]:
-        """The choices that are out, for a file."""
         rows = [[id_, listed(row.arm), float(row.ticket), list(row.features)] for id_, row in self.rows.items()]
         return [*super().entries(), *rows]
 
     def put_out_row(self, id_: int, arm: Any, ticket: float, features: tuple[float, ...]) -> None:
-        """Take over a choice of an arm that is not listed from a file."""
         self.require_features(len(features))
         hash(name := unlisted(arm))
         self.rows[id_] = Row(name, ticket, features)
@@ -238,16 +237,7 @@ def unlisted(name: Any) -> Any:
 # -- contexts -----------------------------------------------------------------------------------------
 
 
-class Groups(NamedTuple):
-    """The outcomes of arms in one context, as `learner/views.py` reads them."""
-
-    arms: IntArray  # those in play that were told about
-    raw: FloatArray  # what could happen at best, and outcomes from the best down, of one arm after the other
-    counts: FloatArray  # samples that they stand for, and 1 for the best that could happen
-    starts: IntArray  # (arms + 1,)
-
-
-NONE = Groups(np.zeros(1, dtype=np.int64), np.zeros(1), np.ones(1), np.arange(2))
+SMALLEST = Groups(np.zeros(1, dtype=np.int64), np.zeros(1), np.ones(1), np.arange(2))
 
 
 class ContextView(DrawsView):
@@ -277,11 +267,10 @@ class ContextView(DrawsView):
 
     def compile(self) -> None:
         """Have all machine code that a choice needs."""
-        self._draws.tails(0.5, NONE, 1)
+        self._draws.tails(0.5, SMALLEST, 1)
         self._draws.own_values(0.5, np.zeros((1, 1)), np.zeros((1, 1)), np.zeros(1, dtype=np.int64))
 
     def prepare(self, u: float) -> None:
-        """Draw what each arm may be worth to her here."""
         if not self._arms.size:
             return
         own = self._preference == self._draws.policy.preference
@@ -314,7 +303,6 @@ class ContextualEngine(Engine):
         self.view_in({}, None).compile()
 
     def contents(self) -> dict[str, Any]:
-        """All that it is, as copies."""
         return {**super().contents(), "forest": copy.deepcopy(self.forest), "contexts": dict(self.contexts)}
 
     def more(self) -> dict[str, Any]:
@@ -372,14 +360,12 @@ class ContextualEngine(Engine):
         self.guard.midway = self.guard.durable
 
     def cancel(self, id_: int, choice: Choice | int) -> None:
-        """Give a choice back."""
         super().cancel(id_, choice)
         self.contexts.pop(id_, None)
 
     # -- learning ---------------------------------------------------------------------------------
 
     def learn(self, id_: int, arm: int, ticket: float, outcome: float) -> None:
-        """Learn what a choice brought, which was checked."""
         learning = self.forest.learning(self.contexts.get(id_, {}), arm, outcome)
         self.guard.midway = True
         deque(learning, 0)

@@ -59,7 +59,6 @@ class SharedBounds(SharedTables):
         self.of_each = Division(self, strides=False)
 
     def view(self, preference: Preference) -> BoundsView:
-        """The arms for one person, by what the learner knows now."""
         if self._tailed is not None:
             preference.truncation(self._tailed, 1)  # refuses a utility
         if self.of.worth.of_mean:
@@ -67,7 +66,6 @@ class SharedBounds(SharedTables):
         return BoundsView(self, preference)
 
     def forget(self) -> None:
-        """Let every table be made anew, after a change that is more than outcomes told."""
         super().forget()
         self.of_each.counted[:] = -1
 
@@ -127,12 +125,10 @@ class HolderBounds(SharedBounds):
     """The Hölder band: a value, and a width that is a formula."""
 
     def highest(self, preference: Preference, confidence: float) -> tuple[IntArray, FloatArray]:
-        """The arms that were told about, and the upper ends of their intervals at an exponent."""
         arms, _, high = self.intervals(preference, confidence)
         return arms, high
 
     def intervals(self, preference: Preference, confidence: float) -> tuple[IntArray, FloatArray, FloatArray]:
-        """The arms that were told about, and both ends of their intervals at an exponent."""
         value = self.values(preference)
         arms = self.of_each.arms
         if not arms.size:
@@ -173,17 +169,14 @@ class TailBounds(SharedBounds):
         self._in_strides = Division(self, strides=True)
 
     def forget(self) -> None:
-        """Let every table be made anew, after a change that is more than outcomes told."""
         super().forget()
         self._in_strides.counted[:] = -1
 
     def highest(self, preference: Preference, confidence: float) -> tuple[IntArray, FloatArray]:
-        """The arms that were told about, and the upper ends of their intervals at an exponent."""
         arms, most = self._side(0, preference, confidence, greatest=True)
         return arms, most - self._side(1, preference, confidence, greatest=False)[1]
 
     def intervals(self, preference: Preference, confidence: float) -> tuple[IntArray, FloatArray, FloatArray]:
-        """The arms that were told about, and both ends of their intervals at an exponent."""
         arms, high = self.highest(preference, confidence)
         least = self._side(0, preference, confidence, greatest=False)[1]
         return arms, least - self._side(1, preference, confidence, greatest=True)[1], high

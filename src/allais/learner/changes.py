@@ -332,7 +332,7 @@ def with_rewards(policy: Policy, rewards: RewardsOfArms) -> Policy:
     told: Any = getattr(policy, "rewards", None)
     if told is None:
         raise ValueError(
-            f"wider rewards are for a policy that was told some; {type(policy).__name__} was not. Leave them out."
+            f"wider rewards are for a policy that has some; {type(policy).__name__} has none. Leave them out."
         )
     return policy.but(rewards=rewards)
 

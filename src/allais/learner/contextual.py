@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NoReturn, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, brief, finite_array, nearest
+from allais._checks import FloatArray, brief, finite_array, nearest, whole
 from allais._system.locks import one_at_a_time, one_change_at_a_time
 from allais.files import finite
 from allais.forests.encoding import Flat, checked_context
@@ -91,9 +91,8 @@ class ContextualLearner(Learner):
             raise TypeError(f"a context is given by its name; got {brief(n)}. Write ask(context={{...}}).")
         if context is None:
             return Learner.ask(self, n, preference=preference, allowed=allowed)
-        if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
-            raise ValueError(f"a batch must be of one choice or more; got {n!r}. Give an int.")
-        batch = self._ask_in(checked_context(context), 1 if n is None else int(n), preference, allowed)
+        size = 1 if n is None else whole("a batch", n, "of one choice or more")
+        batch = self._ask_in(checked_context(context), size, preference, allowed)
         return batch[0] if n is None else batch
 
     @one_change_at_a_time

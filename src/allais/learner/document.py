@@ -244,11 +244,6 @@ def _check_state(engine: Engine, state: Any, pulls: IntArray) -> None:
     check_lifetimes(getattr(state, "lifetimes", None), pulls)
 
 
-def write_document(engine: Engine, path: Path) -> None:
-    """Write a learner's document so that at every moment the old or the new file is whole."""
-    write_atomically(path, json.dumps(document_of(engine), indent=1, allow_nan=False) + "\n")
-
-
 def save(learner: Learner, path: Path) -> None:
     """Write a learner to one file; that of a folder takes a snapshot, so that both go on alike, to the last bit."""
     (journal := learner._journal).require_outermost()
@@ -258,7 +253,7 @@ def save(learner: Learner, path: Path) -> None:
             learner._engine.lay_out()
         elif not journal.log.closed:
             journal.take_snapshot(learner)
-        write_document(learner._engine, path)
+        write_atomically(path, json.dumps(document_of(learner._engine), indent=1, allow_nan=False) + "\n")
 
 
 def read_document(path: Path) -> Any:

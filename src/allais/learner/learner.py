@@ -9,7 +9,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import Seed, brief, generator
+from allais._checks import Seed, brief, generator, whole
 from allais._system.locks import one_change_at_a_time
 from allais.errors import NotAdmitted
 from allais.files import DAMAGE, reason
@@ -111,9 +111,7 @@ class Learner(View):
                     if journal.durable:
                         journal.write({"ask": [choice]}, self)
                     return choice
-                if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
-                    raise ValueError(f"a batch must be of one choice or more; got {n!r}. Give an int.")
-                size = 1 if n is None else int(n)
+                size = 1 if n is None else whole("a batch", n, "of one choice or more")
                 batch = changes.among(engine, allowed, lambda: engine.ask_batch(size, preference))
                 if journal.durable:
                     more = {} if allowed is None else {"allowed": list(allowed)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Hashable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,32 +34,17 @@ from allais.preferences import Preference
 from allais.preferences.showing import Rows
 from allais.preferences.valuation import certainty_equivalent_in_words, sure_amount, tail
 from allais.problems.options import Option
-from allais.rewards import Rewards
 from allais.samples.cells import RAW, RAW_HIGH, RAW_LOW, SUM, hidden, spread_out
-from allais.samples.cuts import Cuts
 from allais.samples.layout import cells_of_arm, outcomes_of_arm
 from allais.samples.memory import Memory, measure
 from allais.samples.trees import DISTINCT
 
+if TYPE_CHECKING:
+    from allais.learner._engine import Engine
+    from allais.learner.view import View
+
 MANY = 50_000  # distinct outcomes in trees: to weigh them one by one takes longer than to tabulate a new weight
 SHARED = ("memory", "kept", "lifetimes")  # which `choose` does not change, or only brings up to date
-
-
-class Seen(Protocol):
-    """What others look at."""
-
-    policy: Policy
-    names: tuple[Hashable, ...]
-    index: dict[Hashable, int]
-    rule: Any
-    state: Any
-    state_at: Any
-    known: list[Rewards]
-    cuts: Cuts
-    others: Others
-
-    def new_view(self, preference: Preference) -> PreferenceView:
-        """The arms as somebody sees them who has not looked yet."""
 
 
 class Others:
@@ -69,30 +54,32 @@ class Others:
         self.views: dict[Preference, PreferenceView] = {}  # of people who asked, the one who asked last at the end
         self.tables: SharedTables | None = None  # what people share where nothing is kept about them
 
-    def see(self, seen: Seen, preference: Preference) -> PreferenceView | SharedView:
+    def see(self, engine: Engine, preference: Preference) -> PreferenceView | SharedView:
         """The arms for somebody else; with unfinished outcomes, also for the policy's own preference."""
-        if not seen.policy.open_to_people and preference != seen.policy.preference:
+        if not engine.policy.open_to_people and preference != engine.policy.preference:
             raise ValueError(
-                f"{type(seen.policy).__name__} explores for one preference only; got another. Use NPTS, WUCB or LinTS, "
-                "which choose for anybody."
+                f"{type(engine.policy).__name__} explores for one preference only; got another. Use NPTS, WUCB or "
+                "LinTS, which choose for anybody."
             )
-        if seen.cuts.any:
+        if engine.cuts.any:
             view = self.views.pop(preference, None)
-            if not isinstance(view, CutsView) or view.of is not seen.rule:
-                view = cuts_view(seen, preference)
-            return self._keep(view, seen)
-        if self.tables is None or self.tables.of is not seen.rule:
-            draws = isinstance(getattr(seen.rule, "band", None), BinsRule)
-            self.tables = SharedDraws(seen.policy, seen.rule) if draws else shared_bounds(seen.policy, seen.rule)
+            if not isinstance(view, CutsView) or view.of is not engine.rule:
+                view = cuts_view(engine, preference)
+            return self._keep(view, engine)
+        if self.tables is None or self.tables.of is not engine.rule:
+            draws = isinstance(getattr(engine.rule, "band", None), BinsRule)
+            self.tables = (
+                SharedDraws(engine.policy, engine.rule) if draws else shared_bounds(engine.policy, engine.rule)
+            )
         if self.tables is not None:
-            self.tables.look(seen.state, seen.state_at)
+            self.tables.look(engine.state, engine.state_at)
             return self.tables.view(preference)
         view = self.views.pop(preference, None)
-        return self._keep(seen.new_view(preference) if view is None or isinstance(view, CutsView) else view, seen)
+        return self._keep(engine.new_view(preference) if view is None or isinstance(view, CutsView) else view, engine)
 
-    def _keep(self, view: PreferenceView, seen: Seen) -> PreferenceView:
+    def _keep(self, view: PreferenceView, engine: Engine) -> PreferenceView:
         preference = view.policy.preference
-        view.look(seen.state)
+        view.look(engine.state)
         self.views[preference] = view
         if len(self.views) > MOST:
             del self.views[next(iter(self.views))]
@@ -134,23 +121,23 @@ def values_of(policy: Policy, memory: Memory, preference: Preference) -> FloatAr
     return values
 
 
-def with_cuts(seen: Seen, values: FloatArray, preference: Preference) -> FloatArray:
+def with_cuts(engine: Engine, values: FloatArray, preference: Preference) -> FloatArray:
     """Values with what is known of unfinished outcomes: by the product limit."""
-    for arm in np.flatnonzero(seen.cuts.counts(len(seen.names))).tolist() if seen.cuts.any else ():
-        values[arm] = value_with_cuts(seen, arm, preference)
+    for arm in np.flatnonzero(engine.cuts.counts(len(engine.names))).tolist() if engine.cuts.any else ():
+        values[arm] = value_with_cuts(engine, arm, preference)
     return values
 
 
-def shown(seen: Seen) -> tuple[Any, Any]:
+def shown(engine: Engine) -> tuple[Any, Any]:
     """Rule and state as a reader sees them: the learner's own, or those that know of unfinished outcomes, too."""
-    view = _cuts_of(seen)
-    return (seen.rule, seen.state) if view is None else (view.rule, view.state)
+    view = _cuts_of(engine)
+    return (engine.rule, engine.state) if view is None else (view.rule, view.state)
 
 
-def _cuts_of(seen: Seen) -> CutsView | None:
-    if not seen.cuts.any:
+def _cuts_of(engine: Engine) -> CutsView | None:
+    if not engine.cuts.any:
         return None
-    view = seen.others.see(seen, seen.policy.preference)
+    view = engine.others.see(engine, engine.policy.preference)
     assert isinstance(view, CutsView)
     view.complete()
     return view
@@ -182,10 +169,10 @@ def hidden_by_cells(policy: Policy, memory: Memory, k: int, preference: Preferen
     return hidden(table[:, order], counts[order], preference.gains, preference.losses)
 
 
-def shares_of(seen: Seen, view: PreferenceView | SharedView | None, draws: int) -> dict[Hashable, float]:
+def shares_of(engine: Engine, view: PreferenceView | SharedView | None, draws: int) -> dict[Hashable, float]:
     """The share of each arm in play among choices that nobody is told."""
-    rule, state = (seen.rule, seen.state) if view is None else (view.rule, view.state)
-    counts = {name: 0 for name, active in zip(seen.names, seen.state.active, strict=True) if active}
+    rule, state = (engine.rule, engine.state) if view is None else (view.rule, view.state)
+    counts = {name: 0 for name, active in zip(engine.names, engine.state.active, strict=True) if active}
     state = apart(state)
     places = held(rule), held(state)
     choosing, _ = verbs_for(type(rule), *places)
@@ -196,25 +183,25 @@ def shares_of(seen: Seen, view: PreferenceView | SharedView | None, draws: int) 
         arm = int(choosing(*places, u))
         if arm < 0:
             raise NotNow("nothing can be asked now; the policy has settled or waits. See recommend().")
-        counts[seen.names[arm]] += 1
+        counts[engine.names[arm]] += 1
         state.asked[:] = asked
     return {name: count / draws for name, count in counts.items()}
 
 
-def arm_of(seen: Seen, name: Hashable) -> int:
+def arm_of(engine: Engine, name: Hashable) -> int:
     """An arm by its name."""
     try:
-        return seen.index[name]
+        return engine.index[name]
     except (KeyError, TypeError):
-        listed = ", ".join(map(repr, seen.names[:8])) + (", ..." if len(seen.names) > 8 else "")
+        listed = ", ".join(map(repr, engine.names[:8])) + (", ..." if len(engine.names) > 8 else "")
         raise ValueError(f"an arm must be one of {listed}; got {name!r}. Add it first, or check the name.") from None
 
 
-def why(seen: Seen, place: int, values: FloatArray, preference: Preference | None, unit: str) -> str:
+def why(engine: Engine, place: int, values: FloatArray, preference: Preference | None, unit: str) -> str:
     """A sentence about an arm that was just chosen, by what arms are worth to somebody."""
-    memory, own, arm = seen.state.memory, seen.policy.preference, seen.names[place]
+    memory, own, arm = engine.state.memory, engine.policy.preference, engine.names[place]
     if not (pulls := int(memory.pulls[place])):
-        return f"no outcome of {arm} is finished" if seen.cuts.any else f"{arm} was never seen"
+        return f"no outcome of {arm} is finished" if engine.cuts.any else f"{arm} was never seen"
     whose = own if preference is None else preference.in_frame_of(own)
     best = bool(((values[place] >= values) | (memory.pulls == 0)).all())
     judged = "is worth most so far" if best else "may be worth more than it seems"
@@ -248,21 +235,21 @@ def is_settled(policy: Policy, rule: Any, state: Any) -> bool:
     return policy.goal != "regret" and bool(choose(rule, apart(state), 0.0) == SETTLED)
 
 
-def recommended(seen: Seen, policy: Policy, rule: Any, state: Any) -> Recommendation:
+def recommended(engine: Engine, policy: Policy, rule: Any, state: Any) -> Recommendation:
     """The best arm by a rule and a state: those of the policy, or of somebody else's view."""
     limits = Feasibility(policy, state.asked.size) if policy.guardrails else None
     if limits is not None and not state.active.any():
-        said = limits.in_words(seen.names, state, None)
+        said = limits.in_words(engine.names, state, None)
         return Recommendation(None, math.nan, None, True, policy.error_rate, policy.promise, "", said)
     place = int(recommend(rule, state))
-    said = "" if limits is None else limits.in_words(seen.names, state, place)
-    best = seen.names[place]
-    interval = intervals_of(policy, seen.names, rule, state)[best]
+    said = "" if limits is None else limits.in_words(engine.names, state, place)
+    best = engine.names[place]
+    interval = intervals_of(policy, engine.names, rule, state)[best]
     found = interval if math.isfinite(interval.low) and math.isfinite(interval.high) else None
-    settled = is_settled(seen.policy, *shown(seen))
-    doubt = doubt_of(policy, seen.names, best, state) if policy.promise == "asymptotic" else ""
+    settled = is_settled(engine.policy, *shown(engine))
+    doubt = doubt_of(policy, engine.names, best, state) if policy.promise == "asymptotic" else ""
     delta, promise = (None, "none") if doubt else (policy.error_rate, policy.promise)
-    unfinished = unfinished_in_words(seen, policy.preference, best) if seen.cuts.any else ""
+    unfinished = unfinished_in_words(engine, policy.preference, best) if engine.cuts.any else ""
     return Recommendation(best, interval.value, found, settled, delta, promise, doubt, said, unfinished)
 
 
@@ -284,10 +271,10 @@ def doubt_of(policy: Policy, names: tuple[Hashable, ...], best: Hashable, state:
     return ""
 
 
-def reached_delta(seen: Seen) -> float | None:
+def reached_delta(engine: Engine) -> float | None:
     """The smallest delta at which a policy would have settled on what it has seen; None if no delta would do."""
-    policy, view = seen.policy, _cuts_of(seen)
-    rule, state = shown(seen)
+    policy, view = engine.policy, _cuts_of(engine)
+    rule, state = shown(engine)
     if not (hasattr(policy, "delta") and hasattr(rule, "band")) or int(state.memory.pulls.min()) < rule.first:
         return None
     if not state.active.any():  # no arm keeps the guardrails, by what was asked for
@@ -318,25 +305,7 @@ def reached_delta(seen: Seen) -> float | None:
     return math.exp(least)
 
 
-class Readable(Protocol):
-    """A learner, as far as its values are shown."""
-
-    @property
-    def policy(self) -> Policy:
-        """The policy that it runs."""
-
-    @property
-    def pulls(self) -> dict[Hashable, int]:
-        """How many outcomes each arm has."""
-
-    def value(self) -> dict[Hashable, float]:
-        """The value of each arm."""
-
-    def intervals(self) -> dict[Hashable, Interval]:
-        """The interval of each value."""
-
-
-def rows(self: Readable) -> Rows:
+def rows(self: View) -> Rows:
     """One row per arm, the best first: samples, and value with its interval, in the unit of outcomes."""
     return arm_rows(self, self.pulls, self.intervals())
 
@@ -348,7 +317,7 @@ def sure_interval(preference: Preference, interval: Interval) -> Interval:
 
 
 def sure_intervals(
-    learner: Readable, pulls: dict[Hashable, int], intervals: dict[Hashable, Interval]
+    learner: View, pulls: dict[Hashable, int], intervals: dict[Hashable, Interval]
 ) -> dict[Hashable, Interval]:
     """What each option feels like for sure; NaN where nothing is known about it, or it has no interval."""
     preference = learner.policy.preference
@@ -361,7 +330,7 @@ def sure_intervals(
     }
 
 
-def arm_rows(learner: Readable, pulls: dict[Hashable, int], intervals: dict[Hashable, Interval]) -> Rows:
+def arm_rows(learner: View, pulls: dict[Hashable, int], intervals: dict[Hashable, Interval]) -> Rows:
     """One row per arm, the best first; arms that were never seen come last."""
     sure, sign = sure_intervals(learner, pulls, intervals), 1.0 if learner.policy.preference.costs else -1.0
     rows = [

@@ -36,7 +36,7 @@ from allais.samples.layout import outcomes_of_arm
 from allais.samples.memory import VALUE_SLACK
 
 if TYPE_CHECKING:
-    from allais.learner.reading import Seen
+    from allais.learner._engine import Engine
     from allais.learner.view import View
 
 # -- who can use them ---------------------------------------------------------------------------------
@@ -81,44 +81,44 @@ def lapse(engine: Any) -> None:
 # -- values -------------------------------------------------------------------------------------------
 
 
-def _cuts_of(seen: Seen, arm: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    arms, low, high, many = seen.cuts.all()
+def _cuts_of(engine: Engine, arm: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    arms, low, high, many = engine.cuts.all()
     mine = arms == arm
     return low[mine], high[mine], many[mine]
 
 
-def places_of_arm(seen: Seen, arm: int) -> Places:
+def places_of_arm(engine: Engine, arm: int) -> Places:
     """Where the mass of an arm's outcomes may lie."""
-    _, raw, counts = outcomes_of_arm(seen.state.memory, arm)
+    _, raw, counts = outcomes_of_arm(engine.state.memory, arm)
     order = np.argsort(raw, kind="stable")
-    return places_of(raw[order], counts[order].astype(np.float64), *_cuts_of(seen, arm))
+    return places_of(raw[order], counts[order].astype(np.float64), *_cuts_of(engine, arm))
 
 
-def value_with_cuts(seen: Seen, arm: int, preference: Preference) -> float:
+def value_with_cuts(engine: Engine, arm: int, preference: Preference) -> float:
     """What the most likely distribution of an arm's outcomes is worth."""
-    places = places_of_arm(seen, arm)
+    places = places_of_arm(engine, arm)
     return value_of_masses(preference, places.at, places.masses())
 
 
-def left_open(seen: Seen, preference: Preference) -> dict[Hashable, Interval]:
+def left_open(engine: Engine, preference: Preference) -> dict[Hashable, Interval]:
     """The least and the greatest value that arms with unfinished outcomes may come to have."""
     found = {}
-    for arm in np.flatnonzero(seen.cuts.counts(len(seen.names))).tolist():
+    for arm in np.flatnonzero(engine.cuts.counts(len(engine.names))).tolist():
         ends = [
             value_of_masses(preference, raw, counts.astype(np.float64)) if np.isfinite(raw).all() else far
-            for (raw, counts), far in zip(_completed(seen, arm), (-math.inf, math.inf), strict=True)
+            for (raw, counts), far in zip(_completed(engine, arm), (-math.inf, math.inf), strict=True)
         ]
         if preference.costs:
             ends = [end if math.isfinite(end) else -end for end in ends]
-        found[seen.names[arm]] = Interval(min(ends), value_with_cuts(seen, arm, preference), max(ends))
+        found[engine.names[arm]] = Interval(min(ends), value_with_cuts(engine, arm, preference), max(ends))
     return found
 
 
-def _completed(seen: Seen, arm: int) -> list[tuple[FloatArray, IntArray]]:
+def _completed(engine: Engine, arm: int) -> list[tuple[FloatArray, IntArray]]:
     """An arm's outcomes with the unfinished ones at their lower ends, and at their upper ends."""
-    _, raw, counts = outcomes_of_arm(seen.state.memory, arm)
-    low, high, many = _cuts_of(seen, arm)
-    ends = ends_of_cuts(low, high, seen.known[arm]) if seen.known else (low, high)
+    _, raw, counts = outcomes_of_arm(engine.state.memory, arm)
+    low, high, many = _cuts_of(engine, arm)
+    ends = ends_of_cuts(low, high, engine.known[arm]) if engine.known else (low, high)
     return [_merged(np.append(raw, end), np.append(counts, many.astype(np.int64))) for end in ends]
 
 
@@ -127,13 +127,13 @@ def _merged(raw: FloatArray, counts: IntArray) -> tuple[FloatArray, IntArray]:
     return at, np.bincount(where, counts).astype(np.int64)
 
 
-def unfinished_in_words(seen: Seen, preference: Preference, arm: Hashable) -> str:
+def unfinished_in_words(engine: Engine, preference: Preference, arm: Hashable) -> str:
     """How many outcomes of an arm are not finished, and what that leaves open; empty where all are."""
-    place = seen.names.index(arm)
-    if not (many := int(seen.cuts.counts(len(seen.names))[place])):
+    place = engine.names.index(arm)
+    if not (many := int(engine.cuts.counts(len(engine.names))[place])):
         return ""
-    told, beyond = int(seen.state.memory.pulls[place]) + many, places_of_arm(seen, place).share_beyond()
-    return in_a_sentence(f"outcomes of {arm!r}", preference, told, many, left_open(seen, preference)[arm], beyond)
+    told, beyond = int(engine.state.memory.pulls[place]) + many, places_of_arm(engine, place).share_beyond()
+    return in_a_sentence(f"outcomes of {arm!r}", preference, told, many, left_open(engine, preference)[arm], beyond)
 
 
 def checked_cut(engine: Any, arm: int, cut: Cut) -> Cut:
@@ -204,26 +204,25 @@ def values_left_open(self: View, preference: Preference | None = None) -> dict[H
 class CutsView(PreferenceView):
     """The arms for the policy's own preference or another one, with what is known of unfinished outcomes."""
 
-    def __init__(self, seen: Seen, preference: Preference) -> None:
-        self._seen, self.preference, n_arms = seen, preference, len(seen.names)
-        self.of = seen.rule  # after arms, rewards or the preference have changed, a view is made anew
-        own = preference == seen.policy.preference
-        self._of_other = None if own else PreferenceView(seen.policy, preference, n_arms)
-        self.policy = seen.policy if self._of_other is None else self._of_other.policy
+    def __init__(self, engine: Engine, preference: Preference) -> None:
+        self._engine, self.preference, n_arms = engine, preference, len(engine.names)
+        self.of = engine.rule  # after arms, rewards or the preference have changed, a view is made anew
+        own = preference == engine.policy.preference
+        self._of_other = None if own else PreferenceView(engine.policy, preference, n_arms)
+        self.policy = engine.policy if self._of_other is None else self._of_other.policy
         self._for: Any = None  # the state that this one was made of,
         self._key: Any = None  # and how often cuts had changed
         self._ends: dict[int, tuple[Any, tuple[float, float]]] = {}
         self._values: dict[int, tuple[Any, float]] = {}
 
     def look(self, shared: Any) -> None:
-        """Bring all in line with what the learner knows."""
-        rule, state, cuts = self._seen.rule, shared, self._seen.cuts
+        rule, state, cuts = self._engine.rule, shared, self._engine.cuts
         if self._of_other is not None:
             self._of_other.look(shared)
             rule, state = self._of_other.rule, self._of_other.state
         self.own_rule, self.own_state = rule, state
         if self._key != cuts.changes:
-            self._many = cuts.counts(len(self._seen.names))
+            self._many = cuts.counts(len(self._engine.names))
             self.cut_arms = np.flatnonzero(self._many).tolist()
         if self._for is not state or (self._key != cuts.changes and not self._renewed()):
             memory = state.memory._replace(pulls=state.memory.pulls + 0, value=state.memory.value.copy())
@@ -250,22 +249,20 @@ class CutsView(PreferenceView):
         return True
 
     def _key_of(self, arm: int) -> tuple[int, int, int]:
-        return self._seen.cuts.changes, int(self._seen.state.memory.pulls[arm]), clock_of(self._seen.state)
+        return self._engine.cuts.changes, int(self._engine.state.memory.pulls[arm]), clock_of(self._engine.state)
 
     def complete_values(self) -> None:
         """Value the arms with unfinished outcomes by the product limit."""
         for arm in self.cut_arms:
             if self._values.get(arm, (None,))[0] != (key := self._key_of(arm)):
-                self._values[arm] = key, value_with_cuts(self._seen, arm, self.preference)
+                self._values[arm] = key, value_with_cuts(self._engine, arm, self.preference)
             self.state.memory.value[arm] = self._values[arm][1]
 
     def complete(self) -> None:
-        """All that a recommendation needs is there."""
         self.complete_values()
         self.prepare(0.0)
 
     def values(self) -> FloatArray:
-        """What each arm is worth; -inf where nothing is known."""
         self.complete_values()
         return np.asarray(self.state.memory.value)
 
@@ -275,14 +272,14 @@ class DrawsWithCuts(CutsView):
 
     def _tables(self) -> list[Any]:
         """Cuts and gaps of one arm after the other, as `CutBins` has them."""
-        arms, low, high, many = self._seen.cuts.all()
+        arms, low, high, many = self._engine.cuts.all()
         low, high = _as_utilities(self.preference, low, high)
-        order, every = np.lexsort((high, low, arms)), np.arange(len(self._seen.names) + 1)
+        order, every = np.lexsort((high, low, arms)), np.arange(len(self._engine.names) + 1)
         arms, low, high, many = arms[order], low[order], high[order], many[order]
         sizes, gaps = np.zeros(every.size, dtype=np.int64), []
         for k in self.cut_arms:
             inner, outer = innermost(low[arms == k], high[arms == k])
-            gaps.append((inner, outer, _placed(inner, outer, bounds_of(self.preference, self._seen.known[k]))))
+            gaps.append((inner, outer, _placed(inner, outer, bounds_of(self.preference, self._engine.known[k]))))
             sizes[k + 1] = inner.size
         each = [np.concatenate(part) for part in zip(*gaps, strict=True)]
         return [np.searchsorted(arms, every), low, high, many, np.cumsum(sizes), *each]
@@ -326,7 +323,7 @@ class BoundsWithCuts(CutsView):
     """For `WUCB` and `WLUCB`: intervals that assume nothing of the cuts, or Greenwood's."""
 
     def _prepared(self, rule: Any, state: Any) -> tuple[Any, Any]:
-        n_arms = len(self._seen.names)
+        n_arms = len(self._engine.names)
         return rule._replace(band=GivenRule()), GivenEnds(np.full(n_arms, -np.inf), np.full(n_arms, np.inf))
 
     def _needs_values(self) -> bool:
@@ -348,7 +345,7 @@ class BoundsWithCuts(CutsView):
             low[arm], high[arm] = self._ends[arm][1]
 
     def _bounded(self, arm: int, confidence: float) -> tuple[float, float]:
-        known, band, preference = self._seen.known[arm : arm + 1], self.policy.band, self.preference
+        known, band, preference = self._engine.known[arm : arm + 1], self.policy.band, self.preference
         assert band is not None
         always = anytime_rule(band, preference, known) if type(self.policy.plain()) is WLUCB else None
         rule = band.rule(preference, known) if always is None else always
@@ -362,11 +359,11 @@ class BoundsWithCuts(CutsView):
             squared = float(multiple(once, rule.always)) ** 2
             squared += math.log(many / start) if rule.always else 0.0
             support = known[0].support if known else (-math.inf, math.inf)
-            places = places_of_arm(self._seen, arm)
+            places = places_of_arm(self._engine, arm)
             low, high = greenwood_ends(preference, places, math.sqrt(squared), once, rule.rarest, support)
             return low - hidden, high + hidden
         ends, found = np.zeros((2, 1)), []
-        for one in _completed(self._seen, arm):
+        for one in _completed(self._engine, arm):
             if not np.isfinite(one[0]).all():
                 found += [-math.inf, math.inf]
                 continue
@@ -378,6 +375,6 @@ class BoundsWithCuts(CutsView):
         return min(found) - hidden, max(found) + hidden
 
 
-def cuts_view(seen: Seen, preference: Preference) -> CutsView:
+def cuts_view(engine: Engine, preference: Preference) -> CutsView:
     """The arms for somebody, with what is known of unfinished outcomes."""
-    return (DrawsWithCuts if type(seen.policy.plain()) is NPTS else BoundsWithCuts)(seen, preference)
+    return (DrawsWithCuts if type(engine.policy.plain()) is NPTS else BoundsWithCuts)(engine, preference)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from allais._checks import whole
 from allais._system.locks import Guard, one_at_a_time
 from allais.bands.base import Interval
 from allais.learner import reading
@@ -290,10 +291,8 @@ class View:
         >>> learner.chances()
         {'A21': 0.62, 'A28': 0.38}
         """
-        if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
-            raise ValueError(f"draws must be a whole number, 1 or more; got {draws!r}. Give an int.")
-        engine = self._engine
-        return among(engine, allowed, lambda: reading.shares_of(engine, engine.view_for(preference), int(draws)))
+        many, engine = whole("draws", draws), self._engine
+        return among(engine, allowed, lambda: reading.shares_of(engine, engine.view_for(preference), many))
 
     def propensity(self, choice: Choice | int) -> float | None:
         """The probability that the policy gave to a choice that is outstanding, for estimates from logged choices.

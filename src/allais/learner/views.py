@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -140,10 +140,10 @@ class PreferenceView:
         return memory
 
     def prepare(self, u: float) -> None:
-        """All that a choice needs is there."""
+        """Nothing is left to do: all that a choice needs is there."""
 
     def complete(self) -> None:
-        """All that a recommendation needs is there."""
+        """Nothing is left to do: all that a recommendation needs is there."""
 
     def values(self) -> FloatArray:
         """What each arm is worth to her; -inf where nothing is known."""
@@ -170,24 +170,16 @@ class LinearPreferenceView(PreferenceView):
             self._take_place(shared, shared)
 
 
-class Groups(Protocol):
-    """Outcomes of several arms in groups, the best first, behind the best outcome that could occur."""
+class Groups(NamedTuple):
+    """Outcomes of several arms in groups, of one arm after the other."""
 
-    @property
-    def arms(self) -> IntArray:
-        """Those that are drawn: in play, and told about."""
+    arms: IntArray  # those that are drawn: in play, and told about
+    raw: FloatArray  # what could happen at best, and outcomes from the best down
+    counts: FloatArray  # samples that they stand for, and 1 for the best that could happen
+    starts: IntArray  # where each arm begins, and the end; (arms + 1,)
 
-    @property
-    def raw(self) -> FloatArray:
-        """What could happen at best, and the groups from the best down, of one of these arms after the other."""
 
-    @property
-    def counts(self) -> FloatArray:
-        """How many samples each stands for."""
-
-    @property
-    def starts(self) -> IntArray:
-        """Where each arm begins, and the end."""
+NONE = np.zeros(0, dtype=np.int64)  # arms
 
 
 MOST_TABLES = 8  # of groups that are kept; people whose weights are smooth inside (0, 1) share one
@@ -203,10 +195,7 @@ class GroupTable:
         self._each: list[tuple[FloatArray, FloatArray]] = [(np.zeros(0), np.zeros(0))] * tops.size
         self.counted = np.full(tops.size, -1)  # outcomes of each arm that its groups hold; -1: out of date
         self._time = 0
-        self.arms = np.zeros(0, dtype=np.int64)  # those that are drawn: in play, and told about
-        # what could happen at best, and the groups from the best down, of one of these arms after the other
-        self.raw, self.counts = np.zeros(0), np.zeros(0)
-        self.starts: IntArray = np.zeros(1, dtype=np.int64)
+        self.groups = Groups(NONE, np.zeros(0), np.zeros(0), np.zeros(1, dtype=np.int64))
         self._grouping: Callable[..., Any] | None = None
 
     def look(self, state: Any, state_at: Any) -> None:
@@ -216,7 +205,7 @@ class GroupTable:
         pulls = state.memory.pulls
         changed = np.flatnonzero(self.counted != pulls).tolist()
         arms = np.flatnonzero(state.active & (pulls > 0))
-        if not changed and np.array_equal(arms, self.arms):
+        if not changed and np.array_equal(arms, self.groups.arms):
             return
         for arm in changed:
             arguments = (state_at, arm, self.points, *self._scratch)
@@ -226,9 +215,8 @@ class GroupTable:
             self._each[arm] = np.append(self.tops[arm], raw), np.append(1.0, counts)
             self.counted[arm] = pulls[arm]
         each = [self._each[arm] for arm in arms.tolist()]
-        self.arms = arms
-        self.raw, self.counts = (np.concatenate([one[i] for one in each]) if each else np.zeros(0) for i in (0, 1))
-        self.starts = np.cumsum([0, *(raw.size for raw, _ in each)])
+        raw, counts = (np.concatenate([one[i] for one in each]) if each else np.zeros(0) for i in (0, 1))
+        self.groups = Groups(arms, raw, counts, np.cumsum([0, *(one.size for one, _ in each)]))
 
 
 class SharedTables(ABC):
@@ -262,7 +250,7 @@ class SharedTables(ABC):
                 self.choose, _ = verbs_for(type(self.rule), self.rule_at, self.state_at)
             self.shared, self.shared_at = shared, shared_at
 
-    def groups_for(self, preference: Preference) -> GroupTable:
+    def groups_for(self, preference: Preference) -> Groups:
         """The groups that a person's weights need, in line with what the learner knows."""
         points = narrow_at(preference)
         table = self._tables.pop(points, None) or GroupTable(points, self.tops)
@@ -270,7 +258,7 @@ class SharedTables(ABC):
         if len(self._tables) > MOST_TABLES:
             del self._tables[next(iter(self._tables))]
         table.look(self.shared, self.shared_at)
-        return table
+        return table.groups
 
     def forget(self) -> None:
         """Let every table be made anew, after a change that is more than outcomes told."""
@@ -360,7 +348,6 @@ class SharedDraws(SharedTables):
         self._worth_at = held(rule.worth)
 
     def view(self, preference: Preference) -> DrawsView:
-        """The arms for one person, by what the learner knows now."""
         return DrawsView(self, preference)
 
     def tails(self, u: float, groups: Groups, draws: int) -> tuple[FloatArray, FloatArray]:

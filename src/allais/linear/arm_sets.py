@@ -58,20 +58,15 @@ class Judge:
         self.preference, self.noise = preference, noise
         one = noise.of(np.ones((1, 1)))
         self._mean = float(one.mean[0])
-        self._grows = isinstance(noise, ParameterNoise)
+        self.grows = isinstance(noise, ParameterNoise)  # an arm's noise grows with its length
         self._tables: Locations = locations_of(preference, one)
-
-    @property
-    def grows(self) -> bool:
-        """Whether an arm's noise grows with its length."""
-        return self._grows
 
     def value(self, mean: float, length: float) -> float:
         """The value of an arm with a given x.theta and length."""
         preference = self.preference
         gain = mean + self._mean - preference.reference
         gain = -gain if preference.costs else gain
-        factor = length if self._grows else 1.0
+        factor = length if self.grows else 1.0
         # a spread of `factor` times the table's: mu(cX) = c mu(X)
         return factor * float(value_at(self._tables, 0, gain / factor))
 
@@ -93,12 +88,7 @@ class Ball:
     """
 
     def __init__(self, dimension: int, radius: float = 1.0) -> None:
-        self._dimension, self.radius = int(dimension), positive("radius", radius)
-
-    @property
-    def dimension(self) -> int:
-        """How many features an arm has."""
-        return self._dimension
+        self.dimension, self.radius = int(dimension), positive("radius", radius)
 
     def best(self, theta: FloatArray, judge: Judge) -> Arm:
         """The arm of the highest value: along theta, at the best length.
@@ -108,7 +98,7 @@ class Ball:
             judge: What values arms, at a theta.
         """
         size = float(np.linalg.norm(theta))
-        unit = _direction(theta, judge) / size if size > 0.0 else np.eye(self._dimension)[0]
+        unit = _direction(theta, judge) / size if size > 0.0 else np.eye(self.dimension)[0]
         length = self.radius
         if judge.grows:  # longer arms are noisier too: the best length is a search in one dimension
             derivative = float(unit @ theta)

@@ -130,7 +130,6 @@ class LinGapE(LinearPolicy):
     promises: ClassVar[Promise] = "proven"
 
     def rule_for(self, rows: FloatArray) -> LinGapERule:
-        """The settings for given arms."""
         return LinGapERule(self.world(rows), self.tolerance)
 
 

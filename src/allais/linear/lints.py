@@ -70,7 +70,6 @@ class LinTS(LinearPolicy):
     open_to_contexts: ClassVar[bool] = True
 
     def rule_for(self, rows: FloatArray) -> LinTSRule:
-        """The settings for given arms."""
         return LinTSRule(self.world(rows), self.inflation, self.draws, np.array([self.floor]))
 
     def drawn_thetas(self, rule: LinTSRule, state: LinearState, u: float) -> tuple[list[FloatArray], float]:

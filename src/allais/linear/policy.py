@@ -97,7 +97,6 @@ class LinearPolicy(Policy):
             self.world(rows)  # refuses what does not fit
 
     def rule(self, n_arms: int) -> Any:
-        """The settings as the kernels read them."""
         return self.rule_for(self._rows(n_arms))
 
     @abstractmethod

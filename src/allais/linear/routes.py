@@ -120,8 +120,11 @@ class Routes:
             raise ValueError(f"k must be 1 or more; got {k}. Give an int.")
         sign = 1.0 if judge.preference.costs else -1.0
         costs = sign * weights[self._numbers]  # to be made small
-        found = _layers(self._ends, self._starts, costs, len(self.nodes), self.most_hops, k)
-        total, by_road, by_rank = found
+        # the k cheapest ways to each node by each number of roads: cost, last road, rank of the way before it
+        total = np.full((self.most_hops + 1, len(self.nodes), k), np.inf)
+        total[0, 0, 0] = 0.0
+        by_road, by_rank = np.full(total.shape, -1, dtype=np.int64), np.full(total.shape, -1, dtype=np.int64)
+        _fill_layers(self._ends, self._starts, costs, total, by_road, by_rank)
         candidates = []
         for hops in range(1, self.most_hops + 1):
             for rank in range(k):
@@ -142,18 +145,6 @@ class Routes:
             node, rank = int(self._starts[road]), int(rank_before)
             route.append(self.nodes[node])
         return Arm(tuple(route[::-1]), features)
-
-
-def _layers(
-    ends: IntArray, starts: IntArray, costs: FloatArray, n_nodes: int, most_hops: int, k: int
-) -> tuple[FloatArray, IntArray, IntArray]:
-    """The k cheapest ways to each node by each number of roads: cost, last road, rank of the way before it."""
-    total = np.full((most_hops + 1, n_nodes, k), np.inf)
-    total[0, 0, 0] = 0.0
-    by_road = np.full(total.shape, -1, dtype=np.int64)
-    by_rank = np.full(total.shape, -1, dtype=np.int64)
-    _fill_layers(ends, starts, costs, total, by_road, by_rank)
-    return total, by_road, by_rank
 
 
 @routine

@@ -81,7 +81,6 @@ class WG(LinearPolicy):
         super().check()
 
     def rule_for(self, rows: FloatArray) -> WGRule:
-        """The settings for given arms."""
         kappa = self.preference.kappa if self.stopping == "paper" else 0.0
         return WGRule(self.world(rows), self.tolerance, kappa)
 

@@ -86,7 +86,6 @@ class WOFUL(LinearPolicy):
         )  # fmt: skip
 
     def rule_for(self, rows: FloatArray) -> WOFULRule:
-        """The settings for given arms."""
         return WOFULRule(self.world(rows), np.array([self.floor]))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, Seed, brief, generator
+from allais._checks import FloatArray, Seed, brief, generator, whole
 
 if TYPE_CHECKING:
     from allais.lotteries.finite import Discrete
@@ -79,9 +79,7 @@ class Lottery(ABC):
         """
         if size is None:
             return float(self._sample(generator(rng), 1)[0])
-        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
-            raise ValueError(f"size must be a whole number of draws, 0 or more; got {size!r}. Give an int.")
-        return self._sample(generator(rng), int(size))
+        return self._sample(generator(rng), whole("size", size, "a whole number of draws, 0 or more", least=0))
 
     @overload
     def survival(self, x: float) -> float: ...

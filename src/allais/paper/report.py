@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from allais import __version__
 from allais._system.extras import extra
@@ -93,7 +93,7 @@ def coloured(svg: str, ink: str, ground: str) -> str:
     return svg.replace(INK, ink).replace(GROUND, ground)
 
 
-INK, GROUND = "#1d2329", "#ffffff"  # of figures beside the Markdown
+INK_BESIDE_TEXT, GROUND_BESIDE_TEXT = "#1d2329", "#ffffff"  # of figures beside the Markdown
 HEADINGS = {
     DIFFERS: ("Not as expected", "These findings differ from what earlier runs and the errata say."),
     HOLDS: ("Claims that hold", "They came out as printed, by experiment:"),
@@ -174,7 +174,9 @@ def write_markdown(path: Path, results: Sequence[Stored]) -> None:
     figures.mkdir(parents=True, exist_ok=True)
     for stored in results:
         for figure in stored.result.figures:
-            write_changed(figures / f"{figure.name}.svg", coloured(figure.svg, INK, GROUND) + "\n")
+            write_changed(
+                figures / f"{figure.name}.svg", coloured(figure.svg, INK_BESIDE_TEXT, GROUND_BESIDE_TEXT) + "\n"
+            )
     write_changed(path, markdown_report(results))
 
 
@@ -224,18 +226,11 @@ def _words(text: str) -> str:
     return "".join(piece if one is None else f"[{piece}](errata.md#{one.anchor})" for piece, one in pieces(text))
 
 
-class Report(NamedTuple):
-    """Where the page is, and what it is about."""
-
-    page: Path
-    results: list[Stored]
-
-
-def write_report(folder: Path, scale: str, seed: int) -> Report:
-    """Write both, about every up-to-date result of this scale and seed."""
+def write_report(folder: Path, scale: str, seed: int) -> tuple[Path, list[Stored]]:
+    """Write both, about every up-to-date result of this scale and seed; where the page is, and the results."""
     found = [kept(folder, experiment.name, scale, seed) for experiment in EXPERIMENTS]
     results = [stored for stored in found if stored is not None]
     page = folder / "report.html"
     write_html(page, results)
     write_markdown(folder / "results.md", results)
-    return Report(page, results)
+    return page, results

@@ -45,6 +45,24 @@ def in_words(preference: Preference) -> str:
     return text if utility is None else f"{text}, {_spoken(type(utility).__name__)} {_numbers(utility)}".rstrip()
 
 
+def is_mean(preference: Preference) -> bool:
+    """Whether somebody goes by the mean: no weight and no utility distorts it.
+
+    >>> is_mean(expected_value(costs=True)), is_mean(cvar(0.1))
+    (True, False)
+    """
+    return preference == expected_value(reference=preference.reference, costs=preference.costs)
+
+
+def heading_of(preference: Preference) -> str:
+    """What a column of certainty equivalents is called: what they are, if they are known by a name.
+
+    >>> heading_of(expected_value()), heading_of(quantile(0.95)), heading_of(cvar(0.1))
+    ('the mean', 'percentile 95', 'feels like')
+    """
+    return in_words(preference) if is_mean(preference) or level_of(preference) is not None else "feels like"
+
+
 def _weight(weight: Weight) -> str:
     name = re.match(r"\w+", repr(weight))
     return f"{_spoken(name[0] if name else type(weight).__name__)} {_numbers(weight)}".rstrip()

@@ -105,7 +105,7 @@ class Tail(NamedTuple):
 def tail(preference: Preference, outcomes: FloatArray, counts: ArrayLike) -> Tail:
     """The share of the variance of a value's influence function (docs/theory/asymptotic.md) that its extremes make.
 
-    Outcomes that were seen three times or more are no extremes: a rare event of one size is no heavy tail.
+    Outcomes that were seen three times or more do not count as extremes: a rare event of one size is not a heavy tail.
 
     >>> from allais import Preference, TverskyKahneman
     >>> people, rng = Preference(TverskyKahneman(0.61)), np.random.default_rng(1)

@@ -81,7 +81,7 @@ def _checked_name(name: Any) -> str:
 def _checked_setting(name: str, value: Any) -> Setting:
     value = value.item() if isinstance(value, np.generic) else value
     if not isinstance(value, str | int | float):
-        raise TypeError(f"{name} must be a number, a text or a truth value; got {brief(value)}. Give one of them.")
+        raise TypeError(f"{name} must be a number, a text, or true or false; got {brief(value)}. Give one of them.")
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{name} must be finite; got {value}. Leave the option out, or fill the cell.")
     if isinstance(value, str) and "\0" in value:
@@ -115,7 +115,9 @@ def as_options(arms: Any) -> Any:
 
 def _option(given: Any) -> Option:
     if not isinstance(given, Mapping):
-        raise TypeError(f"options are all dictionaries or all names; got {brief(given)} among dictionaries. Name all.")
+        raise TypeError(
+            f"options are all dictionaries or all names; got {brief(given)} among dictionaries. Name them all."
+        )
     name = given.get(OWN_NAME)
     return Option({key: value for key, value in given.items() if key != OWN_NAME}, None if name is None else str(name))
 
@@ -150,7 +152,7 @@ def _listed(name: str, given: Any) -> list[Any]:
         return [given]
     values = [value.item() if isinstance(value, np.generic) else value for value in given]
     if not values:
-        raise ValueError(f"{name} must have a setting at least; got an empty list. Write {name} = [20, 30].")
+        raise ValueError(f"{name} must have at least one setting; got an empty list. Write {name} = [20, 30].")
     seen: set[Any] = set()
     for value in values:
         if _checked_setting(name, value) in seen:
@@ -179,7 +181,9 @@ def table(source: Any) -> list[Option]:
         except TypeError:
             raise TypeError(f"a table is a CSV file or a data frame; got {brief(source)}. Give one of them.") from None
     if not rows:
-        raise ValueError("a table of options needs a row at least; it has none below its header. Add one each option.")
+        raise ValueError(
+            "a table of options needs at least one row; it has none below its header. Add one for each option."
+        )
     found: list[Option] = as_options(rows)
     return found
 
@@ -193,7 +197,7 @@ def _of_csv(path: Path) -> list[dict[str, Any]]:
         if len(cells) != len(header):
             raise ValueError(
                 f"every row must have {len(header)} cells, as the header has; {path} has {len(cells)} in line {line}. "
-                "Mend that line."
+                "Repair that line."
             )
     columns = [_typed([cells[place].strip() for cells in rows]) for place in range(len(header))]
     return [dict(zip(header, row, strict=True)) for row in zip(*columns, strict=True)]

@@ -13,6 +13,7 @@ import numpy as np
 
 from allais._system.extras import extra
 from allais.learner.reading import sure_intervals
+from allais.preferences.named import heading_of
 from allais.preferences.valuation import plain
 from allais.report.markup import duration
 from allais.searches import Outcome, Run, Search
@@ -99,8 +100,8 @@ class LiveView:
         if left_out := sum(search.excluded.values()):
             promise = f"promise: open, since {left_out:,} runs were left out"
         table = Table(title=promise, caption=left(search, rate, self._predicted), caption_justify="left")
-        utility = f"feels like, {self._unit}" if self._unit else "feels like"
-        for heading in ("option", utility, "interval", "runs", "out", "chance of best"):
+        worth = heading_of(search.learner.policy.preference) + (f", {self._unit}" if self._unit else "")
+        for heading in ("option", worth, "interval", "runs", "out", "chance of best"):
             table.add_column(heading, justify="left" if heading == "option" else "right")
         out = Counter(run.arm for run in search.out)
         best, told = recommended.arm, search.learner.pulls
@@ -133,7 +134,7 @@ def left(search: Search, rate: float, predicted: Forecast | None) -> str:
     if predicted is None:
         return text
     if math.isinf(predicted.expected):
-        return f"{text}; two options seem equal so far, and no end can be seen"
+        return f"{text}; two options seem equal so far, so the end cannot be predicted"
     more = max(predicted.expected - learner.samples, 0.0)
     text += f"; about {more:,.0f} more if the values stay as they are"
     if rate > 0.0:

@@ -18,8 +18,8 @@ from allais.learner.reading import sure_intervals
 from allais.policies.core.base import PROMISES, promise_in_words
 from allais.preferences import Explanation
 from allais.preferences.explain import small_share
-from allais.preferences.named import in_words
-from allais.preferences.valuation import amount, level_of, plain
+from allais.preferences.named import heading_of, is_mean
+from allais.preferences.valuation import amount, plain
 from allais.report.effort import distance, explained, more_runs
 from allais.report.markup import duration, macro, number, render, share, style
 from allais.report.pictures import (
@@ -111,25 +111,22 @@ def _options(answer: BestArm) -> dict[str, Any]:
     sure = sure_intervals(answer.learner, answer.pulls, answer.intervals)
     shown, rest = contenders_first(answer)
 
+    preference = answer.learner.policy.preference
+    of_mean = is_mean(preference)  # then the first number is the mean
+
     def row(name: Hashable) -> list[str]:
         low, value, high = sure[name]
         bounded = math.isfinite(low) and math.isfinite(high)
         return [
-            str(name), number(value), f"{plain(low)} to {plain(high)}" if bounded else "none", number(means[name]),
-            f"{answer.pulls[name]:,}", "" if math.isnan(best_in[name]) else f"{best_in[name]:.2f}",
+            str(name), number(value), f"{plain(low)} to {plain(high)}" if bounded else "none",
+            *([] if of_mean else [number(means[name])]), f"{answer.pulls[name]:,}",
+            "" if math.isnan(best_in[name]) else f"{best_in[name]:.2f}",
         ]  # fmt: skip
 
-    of_percentile = level_of(answer.learner.policy.preference) is not None
-    header = [
-        "option",
-        in_words(answer.learner.policy.preference) if of_percentile else "feels like",
-        "interval",
-        "mean",
-        "runs",
-        "chance of best",
-    ]
+    heading = heading_of(preference)
     return {
-        "header": header, "shown": list(map(row, shown)), "rest": list(map(row, rest)),
+        "header": ["option", heading, "interval", *([] if of_mean else ["mean"]), "runs", "chance of best"],
+        "shown": list(map(row, shown)), "rest": list(map(row, rest)),
         "best": shown.index(answer.arm) if answer.arm in shown else -1,
     }  # fmt: skip
 
@@ -154,7 +151,7 @@ def closing(answer: BestArm, unit: str = "", fewest: float = math.inf) -> Markup
         return ""
     banded = any(curve.bounded for curve in curves.values())
     marked = banded and times[0] < fewest <= times[-1]
-    label = "What each option feels like for sure, by the number of runs"
+    label = "What each option is worth, by the number of runs"
     picture = over_time(label, list(curves.values()), "runs in all", framed=2, limit=fewest if marked else None)
     return render(
         "report/templates/history.html.j2", answer=answer, names=list(curves), axis=axis_label(answer, unit),

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from allais.bands import Interval
 from allais.learner.reading import sure_intervals
-from allais.preferences.named import in_words
-from allais.preferences.valuation import level_of, plain
+from allais.preferences.named import heading_of
+from allais.preferences.valuation import plain
 from allais.problems.options import Setting, settings_of
 from allais.report.markup import macro
 from allais.report.words import ranked
@@ -157,9 +157,10 @@ def _marks(first: int, last: int) -> list[int]:
 
 def axis_label(answer: BestArm, unit: str) -> str:
     """What the numbers of a picture are."""
-    less = "; less is better" if answer.learner.policy.preference.costs else ""
     preference = answer.learner.policy.preference
-    what = "what it feels like for sure" if level_of(preference) is None else in_words(preference)
+    less = "; less is better" if preference.costs else ""
+    heading = heading_of(preference)
+    what = "what it feels like for sure" if heading == "feels like" else heading
     return f"{what}{f', in {unit}' if unit else ''}{less}"
 
 
@@ -177,7 +178,7 @@ def contenders_first(answer: BestArm) -> tuple[list[Hashable], list[Hashable]]:
 
 
 def intervals_as_svg(answer: BestArm) -> Markup:
-    """What the options that are shown feel like for sure, with their intervals."""
+    """What the options that are shown are worth, with their intervals."""
     names, _ = contenders_first(answer)
     sure = sure_intervals(answer.learner, answer.pulls, answer.intervals)
     rows = [
@@ -189,7 +190,7 @@ def intervals_as_svg(answer: BestArm) -> Markup:
     ]  # fmt: skip
     best = sure.get(answer.arm, Interval(math.nan, math.nan, math.nan))  # none, where all break a guardrail
     worst = best.high if answer.learner.policy.preference.costs else best.low
-    return rows_as_svg("What each option feels like for sure, with its interval", rows, worst)
+    return rows_as_svg("What each option is worth, with its interval", rows, worst)
 
 
 class Cell(NamedTuple):
@@ -269,7 +270,7 @@ def _along(points: list[tuple[float, Interval]], label: str, best: float | None)
     marks = [((at - first) / (last - first), plain(at)) for at, _ in points]
     marks = marks[:: math.ceil(len(marks) / MOST_MARKS)]
     limit = None if best is None else (best - first) / (last - first)
-    return plot(f"What options feel like for sure, by {label}", shapes, levels, marks, label, limit)
+    return plot(f"What options are worth, by {label}", shapes, levels, marks, label, limit)
 
 
 def _map(answer: BestArm, options: dict[Hashable, dict[str, Setting]], axes: list[str]) -> Markup:
@@ -295,7 +296,7 @@ def _map(answer: BestArm, options: dict[Hashable, dict[str, Setting]], axes: lis
     ]  # fmt: skip
     every = math.ceil(len(across) / MOST_NUMBERED)
     columns = [(place, _shown(level)) for place, level in enumerate(across) if place % every == 0]
-    label = f"What options feel like for sure, by {axes[0]} and {axes[1]}"
+    label = f"What options are worth, by {axes[0]} and {axes[1]}"
     return macro(PARTS, "map")(label, cells, len(across), columns, [_shown(level) for level in reversed(up)], axes)
 
 

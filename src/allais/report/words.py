@@ -15,7 +15,7 @@ from allais.learner.reading import sure_intervals
 from allais.policies.core.base import rarest_of
 from allais.policies.core.guardrails import Feasibility
 from allais.preferences import Explanation
-from allais.preferences.named import in_words
+from allais.preferences.named import in_words, is_mean
 from allais.preferences.valuation import amount, level_of, percentile_in_words, plain, sure_amount
 from allais.report.effort import TO, explained
 from allais.report.markup import quoted, share
@@ -82,7 +82,9 @@ def _feeling(answer: BestArm, sure: dict[Hashable, Interval], by_mean: Hashable 
     rival = next((name for name in ranked(answer) if name != answer.arm and not math.isnan(sure[name].value)), None)
     preference = answer.learner.policy.preference
     text, likewise = f"To people it feels like {amount(utility, unit)} for sure", "feels like"
-    if level_of(preference) is not None:
+    if is_mean(preference):
+        text, likewise = f"Its mean is {amount(utility, unit)}", "has"
+    elif level_of(preference) is not None:
         text, likewise = f"With it, {percentile_in_words(preference, utility, unit)}", "has"
     if rival is None or rival == by_mean:  # that one is spoken about in the next sentence
         return f"{text}."
@@ -101,8 +103,13 @@ def _against_the_mean(answer: BestArm, sure: dict[Hashable, Interval], mean: ByM
     """What going by the mean would have cost people, in units."""
     assert mean.arm is not None
     theirs, ours = mean.means[mean.arm], mean.means[answer.arm]
+    same = is_mean(answer.learner.policy.preference)
     if mean.arm == answer.arm:
-        return f"It also has the best mean, {amount(ours, unit)}: going by the mean would cost people nothing."
+        return (
+            ""
+            if same
+            else f"It also has the best mean, {amount(ours, unit)}: going by the mean would cost people nothing."
+        )
     name = quoted(mean.arm)
     text = f"{name} has the best mean, {amount(theirs, unit)} against {amount(ours, unit)}"
     if ours == theirs:
@@ -113,6 +120,8 @@ def _against_the_mean(answer: BestArm, sure: dict[Hashable, Interval], mean: ByM
     if math.isnan(utility) or math.isnan(best):
         return f"{text}, but it is not what people prefer."
     lost = utility - best if answer.learner.policy.preference.costs else best - utility
+    if same:
+        return f"{text}: the two are close."
     if lost <= 0.0:
         return f"{text}, and by these runs it feels no worse, {amount(utility, unit)} for sure: the two are close."
     if level_of(answer.learner.policy.preference) is not None:
@@ -171,7 +180,7 @@ def _slack(answer: BestArm, unit: str) -> str:
 def contrast(answer: BestArm, unit: str = "") -> str:
     """Why people and the mean differ, or that they do not; nothing where outcomes are not kept."""
     learner, mean = answer.learner, by_mean(answer.learner).arm
-    if mean is None or answer.arm is None or not answer.pulls[answer.arm]:
+    if mean is None or answer.arm is None or not answer.pulls[answer.arm] or is_mean(learner.policy.preference):
         return ""
     if level_of(learner.policy.preference) is not None:
         which = in_words(learner.policy.preference)

@@ -24,7 +24,7 @@ from allais.linear.policy import LinearPolicy
 from allais.policies.core.base import Policy
 from allais.policies.toptwo import TopTwo
 from allais.searches.forecast import Forecast, forecast
-from allais.searches.pilot_simulation import Seen
+from allais.searches.limit import Seen
 from allais.searches.runs import Outcome, Run, Seeds
 from allais.simulation.best_arm import Failure
 from allais.simulation.history import History
@@ -67,14 +67,11 @@ def with_indifference(policy: Policy, amount: float) -> Policy:
         raise ValueError(
             f"indifference must be smaller than the range of rewards, {high - low:g}; got {amount:g}. Give less."
         )
-    sure = np.unique(np.append(np.linspace(low, high - amount, GRID), _kinks(policy, amount, low, high)))
+    kinks = np.array([policy.preference.reference - amount, policy.preference.reference])
+    kinks = kinks[(kinks >= low) & (kinks <= high - amount)]
+    sure = np.unique(np.append(np.linspace(low, high - amount, GRID), kinks))
     steps = np.abs(policy.preference.utilities(sure + amount) - policy.preference.utilities(sure))
     return policy.but(tolerance=float(steps.min()))
-
-
-def _kinks(policy: Policy, amount: float, low: float, high: float) -> FloatArray:
-    kinks = np.array([policy.preference.reference - amount, policy.preference.reference])
-    return kinks[(kinks >= low) & (kinks <= high - amount)]
 
 
 def costs_of_indifference(

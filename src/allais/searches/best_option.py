@@ -26,7 +26,6 @@ from allais.searches.journal import RunJournal, going_on, identity, offered
 from allais.searches.pool import PATIENCE, Pool, Returned, capacity
 from allais.searches.runs import AT_LEAST, Failures, Pace
 from allais.simulation.best_arm import BestArm, Origin, answer_of, stopping
-from allais.simulation.history import Kept
 from allais.simulation.simulate import root_of
 
 Watch = Callable[[Search, list[Returned]], None]
@@ -98,44 +97,34 @@ def _taken_in(
     search: Search, policy: Failures, journal: RunJournal | None, back: list[Returned], keep: Keep | None
 ) -> list[Returned]:
     """Write down what came back, then use it; raise the first reason to stop, once the rest is kept."""
-    finished, refused, trouble = _sorted_out(search, policy, back)
-    said = _written(journal, search, back, finished, refused)
+    finished: list[Returned] = []
+    refused: list[Returned] = []  # what was brought, but cannot be told
+    trouble: RunFailed | None = None
+    for run, outcome in back:
+        try:
+            finished.append((run, search.admitted(run, policy.counted(outcome))))
+        except RunFailed as error:
+            trouble = trouble or error
+            if isinstance(error, RunRefused) and outcome.failure is None and math.isfinite(outcome.reward or 0.0):
+                refused.append((run, outcome))
+    said = "" if journal is None else _written(journal, search, back, finished, refused)
     if keep is not None:
         keep([*(one for one in finished if one[1].failure is None), *refused])
     for run, outcome in finished:
         search.absorb(run, outcome)
+    if trouble is not None and said and trouble.details:
+        raise type(trouble)(f"{trouble} {said}", trouble.details)
     if trouble is not None:
-        raise _explained(trouble, said)
+        if trouble.details:
+            trouble.add_note(trouble.details)
+        raise trouble
     return finished
 
 
-def _sorted_out(
-    search: Search, policy: Failures, back: list[Returned]
-) -> tuple[list[Returned], list[Returned], RunFailed | None]:
-    """What can be told, what was brought but cannot be, and the first reason to stop."""
-    finished: list[Returned] = []
-    refused: list[Returned] = []
-    trouble: RunFailed | None = None
-    for run, outcome in back:
-        try:
-            counted = search.admitted(run, policy.counted(outcome))
-        except RunRefused as error:
-            trouble = trouble or error
-            if outcome.failure is None and math.isfinite(outcome.reward or 0.0):
-                refused.append((run, outcome))
-        except RunFailed as error:
-            trouble = trouble or error
-        else:
-            finished.append((run, counted))
-    return finished, refused, trouble
-
-
 def _written(
-    journal: RunJournal | None, search: Search, back: list[Returned], finished: list[Returned], refused: list[Returned]
+    journal: RunJournal, search: Search, back: list[Returned], finished: list[Returned], refused: list[Returned]
 ) -> str:
     """Write down all that came back; where the details of the first failure are, in a sentence."""
-    if journal is None:
-        return ""
     if finished:
         journal.write(finished, search.asked)
     if refused:
@@ -146,15 +135,6 @@ def _written(
         if outcome.failure is not None
     ]
     return next(iter(where), "")
-
-
-def _explained(trouble: RunFailed, said: str) -> RunFailed:
-    """An error that says where its details are, or has them."""
-    if said and trouble.details:
-        return type(trouble)(f"{trouble} {said}", trouble.details)
-    if trouble.details:
-        trouble.add_note(trouble.details)
-    return trouble
 
 
 def search(
@@ -272,5 +252,5 @@ def search(
         progress, continued = driven(wide, None)
     origin = Origin.since(started, root, progress.run_seconds, continued=continued)
     learner = progress.learner
-    past = Kept(progress.history.up_to(learner.samples, (learner.pulls, learner.intervals())))
+    past = progress.history.up_to(learner.samples, (learner.pulls, learner.intervals()))
     return answer_of(learner, progress.settled, past, origin, tuple(progress.failures), dict(progress.excluded))

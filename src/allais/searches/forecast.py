@@ -18,7 +18,8 @@ from allais.policies.toptwo import PatientTopTwoRule
 from allais.policies.wlucb import WLUCB
 from allais.policies.wsr import WSRRule
 from allais.problems.options import Option, Setting
-from allais.searches.pilot_simulation import Seen, closer_look, tried_out
+from allais.searches.limit import Seen
+from allais.searches.pilot_simulation import closer_look, tried_out
 from allais.simulation.best_arm import BestArm
 
 MOST = 1e18  # runs; more is never
@@ -76,13 +77,21 @@ def forecast(
     gaps = values.max() - values
     leader = int(values.argmax())
     rivals = [arm for arm in range(values.size) if arm != leader]
-    radius = _radius(policy, values.size)
+    band, known = policy.band, policy.rewards_of(values.size)
+
+    def radius(arm: int, runs: float, exponent: float) -> float:
+        return float(band.radius(policy.preference, known[arm], max(round(runs), 1), exponent))
+
+    def fewest(arm: int, target: float, exponent: float) -> float:
+        """The runs that bring an arm's radius down to a target."""
+        return math.inf if target <= 0.0 else _smallest(lambda runs: radius(arm, runs, exponent) <= target, 1.0)
 
     def enough(total: float) -> bool:
         """Whether this many runs part the intervals, if the leader gets half of them."""
-        exponent = _exponent(policy, values.size, total / 2.0)
-        left = [gaps[k] + policy.tolerance - radius(leader, total / 2.0, exponent) for k in rivals]
-        return sum(_fewest(radius, k, r, exponent) for k, r in zip(rivals, left, strict=True)) <= total / 2.0
+        exponent = 4.0 * math.log(max(total / 2.0, 1.0)) + math.log(values.size * policy.union / policy.delta)
+        of_leader = radius(leader, total / 2.0, exponent)
+        left = [gaps[arm] + policy.tolerance - of_leader for arm in rivals]
+        return sum(fewest(arm, one, exponent) for arm, one in zip(rivals, left, strict=True)) <= total / 2.0
 
     return Forecast(_smallest(enough, 2.0 * values.size), _theorem(policy, values))
 
@@ -128,25 +137,6 @@ def closer_forecast(
         values, seen = summed_up()
         runs = sum(int(counts.sum()) for _, counts in seen)
     return predicted
-
-
-def _radius(policy: WLUCB, n_arms: int) -> Callable[[int, float, float], float]:
-    band: Any = policy.band
-    known = policy.rewards_of(n_arms)
-
-    def radius(arm: int, runs: float, exponent: float) -> float:
-        return float(band.radius(policy.preference, known[arm], max(round(runs), 1), exponent))
-
-    return radius
-
-
-def _exponent(policy: WLUCB, n_arms: int, rounds: float) -> float:
-    return 4.0 * math.log(max(rounds, 1.0)) + math.log(n_arms * policy.union / policy.delta)
-
-
-def _fewest(radius: Callable[[int, float, float], float], arm: int, target: float, exponent: float) -> float:
-    """The runs that bring an arm's radius down to a target."""
-    return math.inf if target <= 0.0 else _smallest(lambda runs: radius(arm, runs, exponent) <= target, 1.0)
 
 
 def _smallest(enough: Callable[[float], bool], first: float) -> float:

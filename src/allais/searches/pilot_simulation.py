@@ -25,7 +25,7 @@ from allais.preferences import Preference
 from allais.preferences.valuation import influence
 from allais.problems import Bandit, Problem
 from allais.rewards import Rewards
-from allais.searches.limit import fewest_runs
+from allais.searches.limit import Seen, fewest_runs
 from allais.simulation.best_arm import best_arm
 
 TRIALS = 9  # how often a policy is tried out
@@ -36,8 +36,6 @@ STEEP, HALVINGS = 8.0, 20  # no share is tilted by more than e^8, and to a hundr
 STRETCH = 2.5  # of the range of trials, both ways: it then holds some nine in ten searches (benchmarks/results.md)
 SHAPE = 1_000  # outcomes of a shape that arms share
 STEPS = 12  # how often a tolerance is doubled until a policy settles in time
-
-Seen = tuple[FloatArray, IntArray]
 
 
 def tried_out(

@@ -13,7 +13,7 @@ from typing import Any
 
 from allais.errors import RunFailed
 from allais.problems import Problem
-from allais.searches.runs import Outcome, Pace, Run, Task, perform_task
+from allais.searches.runs import Outcome, Pace, Run, Task
 
 LOOK_EVERY = 2.0  # seconds between questions, while nothing comes back
 ANSWER_WITHIN = 5.0  # seconds
@@ -125,7 +125,7 @@ class Pool:
     def send(self, runs: Sequence[Run]) -> None:
         """Send one task."""
         try:
-            future = self._executor.submit(perform_task, Task(self._problem, runs, self._retries))
+            future = self._executor.submit(Task.perform, Task(self._problem, runs, self._retries))
         except BrokenExecutor as error:
             raise _broken(error) from error
         except Exception:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from allais._checks import real
+from allais._checks import real, whole
 from allais.errors import RunFailed
 from allais.problems import Problem
 from allais.problems.program import MOST_SEED
@@ -116,8 +116,7 @@ class Failures:
     then: str | float = "stop"
 
     def __post_init__(self) -> None:
-        if isinstance(self.retries, bool) or not isinstance(self.retries, int) or self.retries < 0:
-            raise ValueError(f"retries must be a whole number, 0 or more; got {self.retries!r}. Give an int.")
+        object.__setattr__(self, "retries", whole("retries", self.retries, least=0))
         if self.then not in ("stop", "exclude", AT_LEAST):
             advice = 'Write "stop", "exclude", "at least", or the reward that a failure counts as.'
             object.__setattr__(self, "then", real("what a failure leads to", self.then, advice))
@@ -219,11 +218,6 @@ class Task:
             place = {arm: index for index, arm in enumerate(arms)}
             runs = [run._replace(arm=place[run.arm]) for run in runs]
         return Task, (part, runs, self.retries)
-
-
-def perform_task(task: Task) -> list[Outcome]:
-    """What a worker does."""
-    return task.perform()
 
 
 class Pace:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -21,7 +21,7 @@ from allais.preferences.showing import Rows, as_frame, as_html, as_intervals, in
 from allais.preferences.valuation import level_of, percentile_in_words, sure_amount
 from allais.problems import Problem
 from allais.problems.base import require_rivals
-from allais.simulation.history import NOTHING, Kept, Moment, Repeated, noted
+from allais.simulation.history import Moment, Repeated, noted
 from allais.simulation.rollout import Rollout, fitted, lotteries_of
 from allais.simulation.simulate import root_of
 
@@ -94,9 +94,6 @@ def _filled(learner: Learner, at_best: Mapping[Hashable, bool], excluded: Exclud
     return twin
 
 
-Past = Callable[[], tuple[Moment, ...]]
-
-
 class Failure(NamedTuple):
     """A run of an expensive simulator that failed, and what it counted as."""
 
@@ -159,7 +156,7 @@ class BestArm:
     intervals: dict[Hashable, Interval]
     learner: Learner
     failures: tuple[Failure, ...] = ()
-    past: Past = NOTHING
+    past: tuple[Moment, ...] | Repeated = ()
     origin: Origin | None = None
     excluded: Mapping[Hashable, int] = field(default_factory=dict)
     doubt: str = ""
@@ -173,7 +170,7 @@ class BestArm:
     @cached_property
     def history(self) -> tuple[Moment, ...]:
         """How the intervals closed: where they were after growing numbers of samples, up to the end."""
-        return self.past()
+        return self.past.moments() if isinstance(self.past, Repeated) else self.past
 
     @property
     def reached_delta(self) -> float | None:
@@ -255,12 +252,12 @@ def best_arm(
     limit = np.iinfo(np.int64).max if max_samples is None else whole("max_samples", max_samples)
     started, root = time.monotonic(), root_of(seed)
     rollout = Rollout(policy, problem, root_of(root), exact=exact)
-    past: Past
+    past: tuple[Moment, ...] | Repeated
     if lotteries_of(problem):
         rollout.run(int(limit))
         past = Repeated(policy, problem, root, exact, rollout.samples)
     else:
-        past = Kept(noted(rollout, int(limit)))
+        past = noted(rollout, int(limit))
     return answer_of(rollout.learner(), rollout.stopped, past, Origin.since(started, root))
 
 
@@ -288,7 +285,7 @@ def stopping(policy: Policy, problem: Problem, caller: str) -> Policy:
 def answer_of(
     learner: Learner,
     settled: bool,
-    past: Past,
+    past: tuple[Moment, ...] | Repeated,
     origin: Origin,
     failures: tuple[Failure, ...] = (),
     excluded: Mapping[Hashable, int] | None = None,

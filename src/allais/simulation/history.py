@@ -63,19 +63,6 @@ class History:
 
 
 @dataclass(frozen=True)
-class Kept:
-    """A history that was noted on the way."""
-
-    moments: tuple[Moment, ...] = ()
-
-    def __call__(self) -> tuple[Moment, ...]:
-        return self.moments
-
-
-NOTHING = Kept()
-
-
-@dataclass(frozen=True)
 class Repeated:
     """A history that is found by doing the run again."""
 
@@ -85,7 +72,8 @@ class Repeated:
     exact: bool
     samples: int
 
-    def __call__(self) -> tuple[Moment, ...]:
+    def moments(self) -> tuple[Moment, ...]:
+        """All notes, the last of them about the end."""
         # a copy of the root, which spawns its children from the first on
         rollout = Rollout(self.policy, self.problem, root_of(self.root), exact=self.exact)
         return noted(rollout, self.samples)

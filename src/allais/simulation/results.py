@@ -47,8 +47,8 @@ class Results:
         bound: What theory says about the mean regret, (checkpoints,); None where it says nothing.
         judge: Whose regret it is, in words; empty in files of version 0.2.0.
         kept: Of a policy with guardrails, whether each arm truly keeps them: 1 if it does, -1 if not, 0 if it misses a
-            limit by no more than its margin; None where there are none, or it is not known. Regret and errors are then
-            beside the best arm that keeps them, and a run that finds none recommends -1.
+            limit by no more than its tolerance; None where there are none, or it is not known. Regret and errors are
+            then beside the best arm that keeps them, and a run that finds none recommends -1.
 
     >>> problem = Bandit([Bernoulli(0.4), Bernoulli(0.6)])
     >>> results = simulate(UCB1(Bounded(0, 1)), problem, n_rounds=1_000, n_runs=10, seed=1)

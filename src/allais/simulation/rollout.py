@@ -306,11 +306,8 @@ class Rollout:
         outcomes = next(self._streams[arm])
         size = outcomes.size
         if size > self._utilities.shape[1]:
-            self._utilities, self._raw = _wider(self._utilities, size), _wider(self._raw, size)
+            wider = (0, 0), (0, size - self._utilities.shape[1])
+            self._utilities, self._raw = np.pad(self._utilities, wider), np.pad(self._raw, wider)
         self._raw[arm, :size] = outcomes
         self._utilities[arm, :size] = self.policy.preference.utilities(outcomes)
         self._position[arm], self._filled[arm] = 0, size
-
-
-def _wider(tape: FloatArray, width: int) -> FloatArray:
-    return np.concatenate([tape, np.zeros((tape.shape[0], width - tape.shape[1]))], axis=1)

@@ -148,7 +148,7 @@ def _kept(policy: Policy, problem: Problem) -> IntArray | None:
     """What is true of each arm and the guardrails that the answer must keep; None where that is not known."""
     lotteries, judged = lotteries_of(problem), []
     for one in policy.guardrails if lotteries else ():
-        strict = replace(one, margin=0.0)
+        strict = replace(one, tolerance=0.0)
         each = [one.preference.value(lottery) for lottery in lotteries]
         if one.drop:
             judged.append([min(one.judge(v, v), max(strict.judge(v, v), OPEN)) for v in each])

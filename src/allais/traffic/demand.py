@@ -52,21 +52,6 @@ def trips_of(text: str, name: str = "the file") -> ElementTree.Element:
     return root
 
 
-def span_of(root: ElementTree.Element) -> tuple[float, float]:
-    """Seconds at which the first leaves and the last does: never, where there are no trips or a flow has no end."""
-    begins, ends = [], []
-    for element in root:
-        if element.tag not in TRAVELLERS:
-            continue
-        flow = element.tag.lower().endswith("flow")
-        begin = _seconds(element.get("begin", "0") if flow else element.get("depart", ""))
-        if begin is None:  # it leaves with another one
-            continue
-        begins.append(begin)
-        ends.append(_end(element, begin) if flow else begin)
-    return (min(begins), max(ends)) if begins else (0.0, math.inf)
-
-
 def until(text: str, last: float) -> str:
     """The trips of a text that begin by some time; later ones would never arrive.
 
@@ -75,26 +60,28 @@ def until(text: str, last: float) -> str:
     """
     root = ElementTree.fromstring(text)
     for element in list(root):
-        if element.tag not in TRAVELLERS:
-            continue
-        flow = element.tag.lower().endswith("flow")
-        begin = _seconds(element.get("begin", "0") if flow else element.get("depart", ""))
-        if begin is not None and begin > last:
+        begin, end = _departures(element) or (last, last)
+        if begin > last:
             root.remove(element)
-        elif flow and begin is not None and _end(element, begin) > last:
+        elif end > last:
             number = element.attrib.pop("number", None)
             if number is not None and "period" not in element.attrib:  # evenly until the end that it had
-                element.set("period", str((_end(element, begin) - begin) / float(number)))
+                element.set("period", str((end - begin) / float(number)))
             element.set("end", str(last))
     return ElementTree.tostring(root, encoding="unicode")
 
 
-def _end(flow: ElementTree.Element, begin: float) -> float:
-    end = _seconds(flow.get("end", ""))
-    if end is not None:
-        return end
-    period, number = _seconds(flow.get("period", "")), _seconds(flow.get("number", ""))
-    return math.inf if period is None or number is None else begin + period * number
+def _departures(element: ElementTree.Element) -> tuple[float, float] | None:
+    """When the first of a trip or of a flow leaves, and the last; None for one that leaves with another."""
+    flow = element.tag.lower().endswith("flow")
+    begin = _seconds(element.get("begin", "0") if flow else element.get("depart", ""))
+    if element.tag not in TRAVELLERS or begin is None:
+        return None
+    end = _seconds(element.get("end", "")) if flow else begin
+    if end is None:
+        period, number = _seconds(element.get("period", "")), _seconds(element.get("number", ""))
+        end = math.inf if period is None or number is None else begin + period * number
+    return begin, end
 
 
 def _seconds(text: str) -> float | None:
@@ -233,7 +220,9 @@ class Demand:
     @cached_property
     def span(self) -> tuple[float, float]:
         """Seconds between which vehicles depart: without an end, unless a file says when."""
-        return (0.0, math.inf) if self.file is None else span_of(trips_of(self.file))
+        trips = () if self.file is None else trips_of(self.file)
+        spans = [span for trip in trips if (span := _departures(trip)) is not None]
+        return (min(begin for begin, _ in spans), max(end for _, end in spans)) if spans else (0.0, math.inf)
 
     def types(self) -> str:
         """The kinds of vehicle; probes are driven like all others."""

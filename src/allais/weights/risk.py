@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import scipy  # its parts are loaded when they are used
@@ -26,6 +27,9 @@ class Identity(EndSteep):
     0.3
     """
 
+    holder: ClassVar[HolderPair] = HolderPair(1.0, 1.0)
+    singularities: ClassVar[tuple[float, ...]] = ()
+
     def _log(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
         return log_p
 
@@ -34,14 +38,6 @@ class Identity(EndSteep):
 
     def of_tails(self, upper: FloatArray, lower: FloatArray) -> FloatArray:
         return upper
-
-    @property
-    def holder(self) -> HolderPair:
-        return HolderPair(1.0, 1.0)
-
-    @property
-    def singularities(self) -> tuple[float, ...]:
-        return ()
 
     def _modulus(self, eps: float) -> float:
         return eps
@@ -109,6 +105,9 @@ class SteepMiddle(Weight):
 
     alpha: float
 
+    modulus_kind: ClassVar[ModulusKind] = "exact"
+    exponent_at_zero: ClassVar[float] = 1.0
+
     def __post_init__(self) -> None:
         advice = "A larger exponent is not steep in the middle."
         object.__setattr__(self, "alpha", share("alpha", self.alpha, one=True, advice=advice))
@@ -125,14 +124,6 @@ class SteepMiddle(Weight):
     @property
     def singularities(self) -> tuple[float, ...]:
         return (0.5,) if self.alpha < 1.0 else ()
-
-    @property
-    def modulus_kind(self) -> ModulusKind:
-        return "exact"
-
-    @property
-    def exponent_at_zero(self) -> float:
-        return 1.0
 
     def _modulus(self, eps: float) -> float:
         return float(eps**self.alpha)  # across the middle, half of it on each side
@@ -164,6 +155,8 @@ class TailAverage(Weight):
 
     level: float
 
+    modulus_kind: ClassVar[ModulusKind] = "exact"
+
     def __post_init__(self) -> None:
         advice = "Give the share of worst outcomes to average, such as 0.05; 1 is the mean."
         object.__setattr__(self, "level", share("level", self.level, one=True, advice=advice))
@@ -181,10 +174,6 @@ class TailAverage(Weight):
     @property
     def singularities(self) -> tuple[float, ...]:
         return (1.0 - self.level,) if self.level < 1.0 else ()
-
-    @property
-    def modulus_kind(self) -> ModulusKind:
-        return "exact"
 
     @property
     def exponent_at_zero(self) -> float:
@@ -221,6 +210,10 @@ class Step(Weight):
     at: float
     inclusive: bool = False
 
+    holder: ClassVar[None] = None
+    modulus_kind: ClassVar[ModulusKind] = "exact"
+    exponent_at_zero: ClassVar[float] = np.inf
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "at", share("at", self.at, advice="Give 0.05 for a 95th percentile."))
         object.__setattr__(self, "inclusive", truth("inclusive", self.inclusive))
@@ -240,24 +233,12 @@ class Step(Weight):
         return np.where(self._reached(log_p, log_q), -np.inf, 0.0)
 
     @property
-    def holder(self) -> None:
-        return None
-
-    @property
     def singularities(self) -> tuple[float, ...]:
         return (self._jump,)
 
     @cached_property
     def breaks(self) -> tuple[float, ...]:
         return (self._jump,)
-
-    @property
-    def modulus_kind(self) -> ModulusKind:
-        return "exact"
-
-    @property
-    def exponent_at_zero(self) -> float:
-        return np.inf
 
     def _modulus(self, eps: float) -> float:
         return 1.0

@@ -39,28 +39,24 @@ PROBLEMS = (("a", PROBLEM_A, RANGE_A), ("b", PROBLEM_B, RANGE_B))
 
 def run_regret(size: Size, seed: int, done: Done) -> ExperimentResult:
     """Both policies on both problems."""
-    findings, tables, figures = [], [], []
+    tables, figures = [], []
     rows: list[tuple[str, ...]] = []
     facts: dict[str, float] = {}
     value = PEOPLE.value(FIFTY)
-    findings.append(
+    findings = [
         Finding(
             "arm 1 of (a), 50 with probability 0.1, has a distorted cost of 10.55", f"{PRINTED_VALUE}", f"{value:.5f}",
             abs(value - PRINTED_VALUE) < 0.005, 21, "no eta gives more than 9.883", misprint=True,
-        )
-    )  # fmt: skip
-    findings.append(
+        ),
         Finding(
             "people prefer arm 2 of (a), the mean prefers arm 1", "7 against 10.55",
             f"{PEOPLE.value(SEVEN):g} against {value:.3f}", PEOPLE.value(SEVEN) < value and SEVEN.mean > FIFTY.mean,
-        )
-    )  # fmt: skip
-    findings.append(
+        ),
         Finding(
             "three stylized problems are studied", "three", f"{len(PROBLEMS)} are given", len(PROBLEMS) == 3, 28,
             "wording", misprint=True,
-        )
-    )  # fmt: skip
+        ),
+    ]  # fmt: skip
     for index, (letter, problem, rewards) in enumerate(PROBLEMS):
         policies = {"UCB": UCB1(rewards, costs=True), "W-UCB": WUCB.as_printed(COSTS, rewards)}
         results = played(policies, problem, size.rounds, size.runs, seed, COSTS, part(done, index, 2))
@@ -76,21 +72,19 @@ def run_regret(size: Size, seed: int, done: Done) -> ExperimentResult:
                     bool(costs.argmin() == 1 and means[1] > means[0]),
                 )
             )  # fmt: skip
-        findings.append(
+        findings += [
             Finding(
                 f"({letter}): UCB suffers linear regret", "linear",
                 f"regret grows like n^{growth(theirs):.2f}, and {theirs.error_rate[-1]:.0%} of runs end on a wrong arm",
                 is_linear(theirs),
-            )
-        )  # fmt: skip
-        findings.append(
+            ),
             Finding(
                 f"({letter}): W-UCB has significantly lower regret", "lower",
                 f"{regret_now(ours)} against {regret_now(theirs)}, growing like n^{growth(ours):.2f}; "
                 f"{ours.error_rate[-1]:.0%} of runs end on a wrong arm",
                 below(ours, theirs) and not is_linear(ours), why=but_almost_linear(growth(ours)),
-            )
-        )  # fmt: skip
+            ),
+        ]  # fmt: skip
         if letter == "a":
             facts = {name: float(one.mean_regret[-1]) for name, one in results.items()}
         tables.append(regret_table(f"Problem ({letter}), {size.rounds:,} rounds", results))
@@ -162,21 +156,19 @@ def run_setup_regret(size: Size, seed: int, done: Done) -> ExperimentResult:
                 f"{name} has linear regret", "linear", f"regret grows like n^{exponent:.2f}", is_linear(results[name])
             )
         )
-    findings.append(
+    findings += [
         Finding(
             "W-UCB outperforms both", "lower",
             f"{regret_now(ours)} against {regret_now(results['UCB'])} and {regret_now(results['WE-UCB'])}",
             below(ours, results["UCB"]) and below(ours, results["WE-UCB"]),
-        )
-    )  # fmt: skip
-    findings.append(
+        ),
         Finding(
             "W-UCB's regret is logarithmic within the horizon", "logarithmic",
             f"regret grows like n^{growth(ours):.2f} in the last decade", growth(ours) < LOGARITHMIC, 29,
             "it is for n to infinity, as Theorem 2 says; the constant of the bound is so large that 10^4 rounds show "
             "little of it",
-        )
-    )  # fmt: skip
+        ),
+    ]  # fmt: skip
     return ExperimentResult(
         setting=(
             ("rounds and runs", f"{size.rounds:,} and {size.runs:,}; the paper: 10,000 and 100"),

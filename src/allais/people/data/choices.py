@@ -269,18 +269,14 @@ class Choices:
         """
         kept, person = np.unique(self.person[mask], return_inverse=True)
         people = tuple(self.people[place] for place in kept)
-        return Choices(
-            people, self.lotteries, person.ravel(), self.offered[mask], self.chosen[mask], self.amount[mask],
-            self.count[mask],
-        )  # fmt: skip
+        rows = {name: getattr(self, name)[mask] for name in ("offered", "chosen", "amount", "count")}
+        return Choices(people, self.lotteries, person.ravel(), **rows)
 
     def one_by_one(self) -> Choices:
         """The same answers with a row for each."""
         rows = np.repeat(np.arange(len(self)), self.count)
-        return Choices(
-            self.people, self.lotteries, self.person[rows], self.offered[rows], self.chosen[rows], self.amount[rows],
-            np.ones(rows.size, np.int64),
-        )  # fmt: skip
+        each = {name: getattr(self, name)[rows] for name in ("person", "offered", "chosen", "amount")}
+        return Choices(self.people, self.lotteries, **each, count=np.ones(rows.size, np.int64))
 
     def options(self, row: int) -> tuple[Discrete, ...]:
         """What was offered in a row, counted from 0.

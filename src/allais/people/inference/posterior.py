@@ -48,10 +48,10 @@ def smc(
         weights = np.exp(log_weights - most)
         log_evidence += float(most + np.log(weights.mean()))
         power = power + step if power + step < 1.0 - 1e-12 else 1.0
-        kept = resampled(weights / weights.sum(), rng)
+        kept = systematic(weights / weights.sum(), n_particles, rng.random())
         z, fit = z[kept], fit[kept]
         least = LEAST_MOVES if power < 1.0 else LAST_MOVES
-        z, fit, _, scale = move(log_likelihood, prior, power, z, fit, scale, rng, least)
+        z, fit, scale = move(log_likelihood, prior, power, z, fit, scale, rng, least)
         steps += 1
     return Particles(z, fit, log_evidence, steps)
 
@@ -72,13 +72,8 @@ def _step(fit: FloatArray, left: float) -> float:
     return 0.5 * (low + high)
 
 
-def resampled(weights: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Indices of particles, drawn by their weights (systematic resampling)."""
-    return systematic(weights, weights.size, rng.random())
-
-
 def systematic(weights: FloatArray, n: int, first: float) -> FloatArray:
-    """n indices at even steps along the cumulative weights; `first` in [0, 1) is the offset."""
+    """n indices of particles at even steps along the cumulative weights; `first` in [0, 1) is the offset."""
     places = (first + np.arange(n)) / n
     return np.minimum(np.searchsorted(np.cumsum(weights), places), weights.size - 1)
 
@@ -92,13 +87,13 @@ def move(
     scale: float,
     rng: np.random.Generator,
     least: int = LEAST_MOVES,
-) -> tuple[FloatArray, FloatArray, float, float]:
+) -> tuple[FloatArray, FloatArray, float]:
     """Metropolis moves at a power of the likelihood, until nearly all particles have moved."""
     n, d = z.shape
     root = np.linalg.cholesky(np.atleast_2d(np.cov(z.T)) + 1e-10 * prior.covariance)
     walk = 2.38 / np.sqrt(d)
     log_prior = prior.log_density(z)
-    moved, share = np.zeros(n, dtype=bool), 0.0
+    moved = np.zeros(n, dtype=bool)
     for move in range(MOST_MOVES):
         if move >= least and moved.mean() >= MOVED:
             break
@@ -121,10 +116,9 @@ def move(
             np.where(taken, prior_there, log_prior),
         )
         moved |= taken
-        share = float(taken.mean())
         if not by_difference:
-            scale = float(np.clip(scale * np.exp(share - GOOD_SHARE), 0.05, 2.0))
-    return z, fit, share, scale
+            scale = float(np.clip(scale * np.exp(taken.mean() - GOOD_SHARE), 0.05, 2.0))
+    return z, fit, scale
 
 
 FEWEST = 100  # particles: fewer are not enough for an interval
@@ -198,11 +192,6 @@ class Belief(NamedTuple):
         return self.z[systematic(self.weights, n, 0.5)]
 
 
-def prior_belief(family: Family, n: int, rng: np.random.Generator) -> Belief:
-    """The prior."""
-    return Belief(family.prior.draw(n, rng), np.zeros(n))
-
-
 def updated(belief: Belief, family: Family, last: Choices, every: Choices, rng: np.random.Generator) -> Belief:
     """The belief after one more answer: reweighted and, if few particles are left, resampled and moved.
 
@@ -212,9 +201,9 @@ def updated(belief: Belief, family: Family, last: Choices, every: Choices, rng: 
     weighted = Belief(belief.z, log_weights - log_weights.max())
     if weighted.effective >= LEAST_EFFECTIVE * len(weighted.z):
         return weighted
-    z = weighted.z[resampled(weighted.weights, rng)]
+    z = weighted.z[systematic(weighted.weights, len(weighted.z), rng.random())]
     likelihood = Likelihood(family, every)
-    z, _, _, _ = move(likelihood.at, family.prior, 1.0, z, likelihood.at(z), 1.0, rng)
+    z, _, _ = move(likelihood.at, family.prior, 1.0, z, likelihood.at(z), 1.0, rng)
     return Belief(z, np.zeros(len(z)))
 
 

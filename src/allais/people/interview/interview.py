@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from allais._checks import FloatArray, Seed, brief, generator, share
+from allais._checks import FloatArray, Seed, brief, generator, share, whole
 from allais._system.locks import one_at_a_time, one_change_at_a_time
 from allais.files import DAMAGE, reason
 from allais.learner.choices import NotNow
@@ -17,7 +17,7 @@ from allais.learner.journal import Journal
 from allais.lotteries import Discrete
 from allais.people.data.choices import Choices
 from allais.people.data.choices_builder import as_option
-from allais.people.inference.posterior import prior_belief, recomputed, updated
+from allais.people.inference.posterior import Belief, recomputed, updated
 from allais.people.interview.candidates import (
     SIDES,
     Question,
@@ -88,10 +88,9 @@ class Interview(InterviewView):
         if not family.names:
             raise ValueError("an interview is about free parameters; this family has none. Free some.")
         self.stakes, self.sure = checked_stakes(stakes), share("sure", sure)
-        self.questions, self.checks = _whole("questions", questions, 1), _whole("checks", checks, 0)
-        self.n_candidates, self.n_particles = (
-            _whole("n_candidates", n_candidates, 1), _whole("n_particles", n_particles, 100),
-        )  # fmt: skip
+        self.questions, self.checks = whole("questions", questions), whole("checks", checks, least=0)
+        self.n_candidates = whole("n_candidates", n_candidates)
+        self.n_particles = whole("n_particles", n_particles, least=100)
         self.person, self.unit = str(person), str(unit)
         self.arms = _arms(for_decision)
         self._rng = generator(seed)
@@ -99,7 +98,7 @@ class Interview(InterviewView):
         self._asked, self._told = {}, {}
         self._out: int | None = None
         self._prepare()
-        self._belief = prior_belief(self.family, self.n_particles, self._rng)
+        self._belief = Belief(self.family.prior.draw(self.n_particles, self._rng), np.zeros(self.n_particles))
         self._guard = self._journal = Journal(type(self).__name__, "interview")
 
     def _prepare(self) -> None:
@@ -117,7 +116,7 @@ class Interview(InterviewView):
         """The next question; the same one until it is told or cancelled."""
         if self._out is not None:
             return self._asked[self._out]
-        if self._is_settled():
+        if self.settled:
             raise NotNow(f"the interview is settled after {len(self._told)} answers. Read its preference.")
         rng = copy.deepcopy(self._rng)  # a call that is broken off changes nothing
         question = self._next(rng.random(DRAWS).tolist())
@@ -330,12 +329,6 @@ def _files() -> Any:
     from allais.people.interview import files
 
     return files
-
-
-def _whole(name: str, number: Any, least: int) -> int:
-    if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
-        raise ValueError(f"{name} must be a whole number, {least} or more; got {number!r}. Give one.")
-    return int(number)
 
 
 def _arms(given: Mapping[Any, Any] | Sequence[Any] | None) -> dict[Any, Discrete]:

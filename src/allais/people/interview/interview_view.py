@@ -83,7 +83,7 @@ class InterviewView:
         at_point = 0.0
         if self._told:
             at_point = float(Likelihood(self.family, self._choices(self._told)).at(place[None])[0])
-        checks = self._attention()
+        checks = self.attention
         notes = (f"{checks} Read the answers with care.",) if checks.passed < checks.asked else ()
         places = self._belief.sample(min(MOST_DRAWS, self.n_particles))
         return Fitted(self.family, "interview", place, places, len(self._told), at_point, notes=notes)
@@ -102,9 +102,6 @@ class InterviewView:
     @one_at_a_time
     def decision(self) -> dict[Any, float]:
         """For each arm, how likely it is that the person prefers it; empty without `for_decision`."""
-        return self._decision()
-
-    def _decision(self) -> dict[Any, float]:
         if self._arm_values is None:
             return {}
         best = self._arm_values(self.family.natural(self._belief.z)).argmax(axis=1)
@@ -115,18 +112,12 @@ class InterviewView:
     @one_at_a_time
     def settled(self) -> bool:
         """Whether enough was asked, or the decision is sure enough."""
-        return self._is_settled()
-
-    def _is_settled(self) -> bool:
-        return len(self._told) >= self.questions or max(self._decision().values(), default=0.0) >= self.sure
+        return len(self._told) >= self.questions or max(self.decision.values(), default=0.0) >= self.sure
 
     @property
     @one_at_a_time
     def attention(self) -> Attention:
         """How the attention checks went."""
-        return self._attention()
-
-    def _attention(self) -> Attention:
         checks = [(self._asked[id_].better, side) for id_, side in self._told.items() if self._asked[id_].is_check]
         return Attention(len(checks), sum(better == side for better, side in checks))
 

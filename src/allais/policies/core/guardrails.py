@@ -45,8 +45,8 @@ class Guardrail:
         preference: What is limited, such as `quantile(0.99, costs=True)`, or its name, such as "p99".
         at_most: The limit, in the unit of outcomes, that must not be exceeded;
         at_least: or the one that must be reached.
-        margin: An arm that misses the limit by no more than this will do, in the unit of outcomes; with 0, an arm that
-            lies at the limit exactly is never judged.
+        tolerance: An arm that misses the limit by no more than this will do, in the unit of outcomes; with 0, an arm
+            that lies at the limit exactly is never judged.
         drop: Whether an arm that is shown to break it goes out of play; else it is only said.
 
     >>> slow = Guardrail(quantile(0.99, costs=True), at_most=300)
@@ -60,7 +60,7 @@ class Guardrail:
     _: KW_ONLY
     at_most: float | None = None
     at_least: float | None = None
-    margin: float = 0.0
+    tolerance: float = 0.0
     drop: bool = True
 
     def __post_init__(self) -> None:
@@ -69,7 +69,7 @@ class Guardrail:
         name = "at_least" if self.at_most is None else "at_most"
         limit = real(name, getattr(self, name), "Give the limit in the unit of outcomes.")
         object.__setattr__(self, name, limit)
-        object.__setattr__(self, "margin", not_negative("margin", self.margin))
+        object.__setattr__(self, "tolerance", not_negative("tolerance", self.tolerance))
         object.__setattr__(self, "drop", truth("drop", self.drop))
         if isinstance(self.preference, str):
             object.__setattr__(self, "preference", preference_named(self.preference, costs=name == "at_most"))
@@ -81,11 +81,11 @@ class Guardrail:
             raise ValueError(f"the utility of a limit must be finite; that of {limit:g} is not. Use another limit.")
 
     def _limits(self) -> tuple[float, float]:
-        """The limit, and what is within the margin of it."""
+        """The limit, and what is within the tolerance of it."""
         if self.at_most is not None:
-            return self.at_most, self.at_most + self.margin
+            return self.at_most, self.at_most + self.tolerance
         assert self.at_least is not None
-        return self.at_least, self.at_least - self.margin
+        return self.at_least, self.at_least - self.tolerance
 
     def judge(self, low: float, high: float) -> int:
         """What an interval of the value, as a utility, shows: KEEPS, BREAKS, or that it is OPEN.
@@ -106,7 +106,7 @@ class Guardrail:
             unit: The unit of outcomes, such as "ms".
         """
         side = "at least" if self.at_most is None else "at most"
-        within = f", within {amount(self.margin, unit)}" if self.margin else ""
+        within = f", within {amount(self.tolerance, unit)}" if self.tolerance else ""
         return f"{in_words(self.preference)} {side} {amount(self._limits()[0], unit)}{within}"
 
     def __str__(self) -> str:

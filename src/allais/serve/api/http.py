@@ -1,4 +1,4 @@
-"""What all calls of HTTP share: what they meet first, keys, bodies, refusals, and what is noted about each."""
+"""What all HTTP calls share: what each meets first, its key, its body, refusals, and what is noted about each."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ HEADERS = {  # of every answer that has none of its own, errors included
 }
 STRICT = [(name.encode(), content.encode()) for name, content in HEADERS.items()]
 STRICT_NAMES = {name for name, _ in STRICT}
-# what pages of other sites are told: how they may call, and which headers of an answer they may read
-ACROSS = [
+# for pages of other sites: how they may call, and which headers of an answer they may read
+CORS = [
     (b"access-control-allow-methods", b"GET, POST, PUT, PATCH, DELETE"),
     (b"access-control-allow-headers", b"authorization, content-type, x-request-id"),
     (b"access-control-expose-headers", b"retry-after, x-request-id, " + VERSION_HEADER.encode()),
@@ -59,7 +59,7 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 OTHER = "other"  # of a route or a method that is none of ours: callers must not make up labels
 TRACE = re.compile(rb"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")  # https://www.w3.org/TR/trace-context
 FACTS = ("method", "route", "status", "ms", "key", "request")  # of a request, in the order of a line
-OURS = Refused(500, "internal error in the service; its log has the details.")
+INTERNAL_ERROR = Refused(500, "internal error in the service; its log has the details.")
 REFUSALS: dict[int | str, dict[str, Any]] = {
     status: {"model": Refusal, "description": description}
     for status, description in {
@@ -120,7 +120,7 @@ async def read_body(scope: Scope, receive: Receive, most: int) -> bytes:
 
 
 class JSONRoute(APIRoute):
-    """A route whose bodies are JSON in Unicode: no half of a surrogate pair, which nothing could write again."""
+    """A route whose bodies are JSON in Unicode, without lone surrogates, which could not be written again."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """What answers a request."""
@@ -196,7 +196,7 @@ def add_refusals(app: FastAPI, page: Callable[[Request, Refused], Response]) -> 
         return response
 
     async def ours(_: Request, error: Exception) -> Response:
-        return refuse(OURS)
+        return refuse(INTERNAL_ERROR)
 
     app.add_exception_handler(Refused, refused)
     app.add_exception_handler(RequestValidationError, misfit)
@@ -245,7 +245,7 @@ class Front:
 
     def __init__(self, app: FastAPI, settings: ServerSettings, direct: Sequence[Any]) -> None:
         self.app, self._most = app, settings.limits.body_bytes
-        self._origins = {origin.encode() for origin in settings.origins}
+        self._origins = {site.encode() for site in settings.origins}
         self._process, self._count = secrets.token_hex(4).encode(), count(1)
         self.requests = app.state.requests = Requests(logged=settings.request_log)
         # by the last part of their path: a router of Starlette takes 5 us for that
@@ -258,7 +258,7 @@ class Front:
             return
         began = perf_counter()
         status = 0  # as long as nothing was answered: its caller may go away
-        id, across = self._known(scope)
+        id, origin = self._known(scope)
 
         async def sending(message: Message) -> None:
             nonlocal status
@@ -270,13 +270,13 @@ class Front:
                 else:
                     own.extend([pair for pair in STRICT if pair[0] not in {name for name, _ in own}])
                 own.append((REQUEST_HEADER, id))
-                if across is not None:
-                    own.extend([(b"access-control-allow-origin", across), (b"vary", b"origin"), *ACROSS])
+                if origin is not None:
+                    own.extend([(b"access-control-allow-origin", origin), (b"vary", b"origin"), *CORS])
             await send(message)
 
         scope["app"] = self.app
         try:
-            if across is not None and scope["method"] == "OPTIONS":  # a browser asks whether a page may call
+            if origin is not None and scope["method"] == "OPTIONS":  # a browser asks whether a page may call
                 await Response(status_code=204)(scope, receive, sending)
                 return
             if scope["path"].startswith(API):
@@ -296,21 +296,21 @@ class Front:
             # its caller has an answer, and may go on with the connection
             log.exception("a call failed (request %s)", id.decode())
             if not status:
-                await refuse(OURS)(scope, receive, sending)
+                await refuse(INTERNAL_ERROR)(scope, receive, sending)
         key, route = scope.get("key"), scope.get("route")
         seconds = perf_counter() - began
         path = getattr(route, "path", None)
         self.requests.note(scope["method"], path, status, seconds, key and key.name, id, scope["headers"])
 
     def _known(self, scope: Scope) -> tuple[bytes, bytes | None]:
-        """The id of a request, and the site whose page calls, if that may."""
-        id = across = None
+        """The id of a request, and the origin of a page that may call from another site."""
+        id = origin = None
         for name, content in scope["headers"]:
             if name == REQUEST_HEADER and GIVEN_ID.fullmatch(content):
                 id = content
             elif name == b"origin" and content in self._origins and scope["path"].startswith(API):
-                across = content
-        return id or b"%s-%x" % (self._process, next(self._count)), across
+                origin = content
+        return id or b"%s-%x" % (self._process, next(self._count)), origin
 
     async def _framework(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the framework answer, with the body that was read."""

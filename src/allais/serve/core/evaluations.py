@@ -97,7 +97,7 @@ class Evaluated(NamedTuple):
     @property
     def summary(self) -> str:
         """One sentence for each preference."""
-        return "Nothing was told yet." if self.found is None else " ".join(answers(self.found, self.unit))
+        return "No outcomes yet." if self.found is None else " ".join(answers(self.found, self.unit))
 
     @property
     def assumptions(self) -> list[str]:

@@ -175,7 +175,7 @@ def _made(settings: dict[str, Any]) -> Interview:
     except ValueError as error:
         raise Refused(422, str(error)) from None
     except ArithmeticError as error:  # of stakes that are almost nothing beside the reference
-        raise Refused(422, f"stakes must differ as people can tell; these do not ({error}). Give others.") from None
+        raise Refused(422, f"stakes must be far enough apart; these are not ({error}). Give others.") from None
 
 
 def _shown(talk: Conversation, question: Question | None) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def policy_from(settings: ExperimentSettings) -> Policy:
     if not (isinstance(kind, type) and issubclass(kind, Policy)):
         raise Refused(422, f"a policy needs a type, such as NPTS; got {brief(name)}. Check its name.")
     if kind.goal == "budget":
-        raise Refused(422, f"a service runs on; {name} ends when its budget is spent. Choose NPTS, or WUCB.")
+        raise Refused(422, f"a service goes on for ever; {name} ends when its budget is spent. Choose NPTS, or WUCB.")
     missing = settings.preference is None and document.get("preference") is None
     needed = [one.name for one in fields(kind) if one.default is one.default_factory is MISSING]
     if missing and "preference" in needed:

@@ -54,7 +54,7 @@ def _answer(facts: Facts) -> str:
     if facts.verdict is not None:
         return facts.verdict.summary
     if facts.best is None:
-        return "Nothing was told yet. Decide and reward, and this page follows."
+        return "No outcomes yet. Decide and reward, and this page follows."
     arm = next(one for one in facts.arms if one.name == facts.best)
     best = f"{quoted(arm.name)} is best so far"
     if not math.isnan(arm.sure.value):
@@ -166,7 +166,7 @@ def _apprentice(facts: Facts) -> Markup | str:
 def _between(what: str, one: Worth, facts: Facts) -> str:
     """A value with its interval, in a sentence."""
     if math.isnan(one.value):
-        return f"{what} nobody knows what: {one.caveat}"
+        return f"{what} an amount that this log cannot tell: {one.caveat}"
     ends = [amount(end, facts.unit) if math.isfinite(end) else "anything" for end in one.interval]
     return f"{what} {amount(one.value, facts.unit)} by {one.by}, between {ends[0]} and {ends[1]}."
 

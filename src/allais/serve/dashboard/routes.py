@@ -19,7 +19,7 @@ from starlette.exceptions import HTTPException
 
 from allais.preferences.named import in_words
 from allais.report.markup import SHARED_STYLE, render, static
-from allais.serve.api.http import OURS, address_of, service_of
+from allais.serve.api.http import INTERNAL_ERROR, address_of, service_of
 from allais.serve.api.schemas import LARGEST_INT, ExperimentName, ExperimentSettings, Text
 from allais.serve.api.schemas_people import AnswerQuestion, MakeLink, StartInterview
 from allais.serve.core import evaluations, experiments, interviews
@@ -66,7 +66,7 @@ class PageRoute(APIRoute):
                 raise
             except Exception:
                 log.exception("a page failed")
-                return refused(request, OURS)
+                return refused(request, INTERNAL_ERROR)
 
         return answer
 

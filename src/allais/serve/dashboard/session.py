@@ -92,7 +92,7 @@ async def form_of(request: Request) -> dict[str, str]:
 def settings_of(form: dict[str, str]) -> dict[str, Any]:
     """The settings of a new experiment, as the form says them."""
     low, high = number_of(form, "low"), number_of(form, "high")
-    named = form.get("taste", "")
+    named = form.get("preference", "")
     if named not in PREFERENCES or form.get("policy") not in POLICIES:
         raise Refused(422, "invalid form. Reload the page.")
     preference: dict[str, Any] = {"name": named, "costs": bool(form.get("costs"))}

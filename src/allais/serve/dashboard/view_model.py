@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from allais.bands import Interval
 from allais.learner import ContextualLearner, Learner
 from allais.preferences import Explanation, Preference, expected_value
-from allais.preferences.named import in_words
+from allais.preferences.named import in_words, is_mean
 from allais.preferences.valuation import amount, level_of, percentile_in_words, sure_amount
 from allais.report.effort import explained
 from allais.report.words import ByMean, by_mean
@@ -129,6 +129,8 @@ class Facts:
         """What an arm's certainty equivalent means: of a percentile, how many outcomes keep to it."""
         if self.of is not None and level_of(self.of) is not None:
             return percentile_in_words(self.of, sure, self.unit)
+        if self.of is not None and is_mean(self.of):
+            return f"its mean is {amount(sure, self.unit)}"
         return f"it feels like {amount(sure, self.unit)} for sure"
 
     def colour(self, name: str) -> str:
