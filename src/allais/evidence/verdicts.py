@@ -328,7 +328,7 @@ def verdicts_of(
     others: Sequence[tuple[Guard, Log]],
 ) -> Verdicts:  # fmt: skip
     """The verdicts about outcomes that were read, and about guardrails: a part of delta is that of each metric."""
-    own = 1 if isinstance(by, str | Preference) else len(by)
+    own = 1 if isinstance(by, str | Preference) else max(len(by), 1)
     part = 1.0 / (own + len(others))
     found = verdict_of(log, by, costs, no_worse_than, bounds, rarest, shares, delta, unit, part=own * part)
     guards = [
