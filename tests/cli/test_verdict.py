@@ -102,3 +102,31 @@ def test_mistakes_end_in_a_sentence(log, options, sentence):
     assert result.output.startswith("error: ")
     assert sentence in result.output
     assert result.output.count("\n") == 1
+
+
+def test_a_guardrail_is_a_metric_of_another_column(log, tmp_path):
+    asked = ("--group", "variant", "--outcome", "day2", "--by", "median", "--less-is-better")
+    rows = log.read_text(encoding="utf-8").splitlines()
+    wide = tmp_path / "wide.csv"
+    wide.write_text("\n".join([rows[0] + ",day2"] + [f"{row},{i % 9}" for i, row in enumerate(rows[1:])]) + "\n")
+    result = run(wide, *asked, "--guardrail", "ms:p90:5%")
+    assert result.exit_code == 1
+    assert (
+        '"canary" is worse by a guardrail. "canary" is worse than "control" by percentile 90 of "ms".' in result.output
+    )
+    result = run(wide, *asked, "--guardrail", "ms:p90:100%:less")
+    assert result.exit_code == 0
+    assert '"canary" keeps its guardrail.' in result.output
+    for wrong, sentence in (
+        ("ms:p90", "a guardrail is COLUMN:METRIC:MARGIN, such as ms:p99:5%; got 'ms:p90'"),
+        ("day2:p90:5%", "Write day2:p90:5%:less, or day2:p90:5%:more."),
+    ):
+        refused = run(wide, *asked, "--guardrail", wrong)
+        assert refused.exit_code == 2
+        assert sentence in refused.output
+
+
+def test_a_column_that_is_not_there_is_said_before_its_direction_is_asked_for(log):
+    refused = run(log, "--group", "variant", "--outcome", "revenue", "--by", "p95")
+    assert refused.exit_code == 2
+    assert "a column must be in the table; 'revenue' is not" in refused.output

@@ -122,8 +122,8 @@ def test_all_rows_that_cannot_be_read_are_named_in_one_message(tmp_path):
     with pytest.raises(ValueError, match="cannot be read") as caught:
         Choices.lottery_or_sure(tmp_path / "t.csv")
     first, *listed = str(caught.value).splitlines()
-    assert first == ("17 of 60 rows cannot be read (counted from 1, without a header). Repair them, or leave them out:")
-    assert [line.partition(":")[0].strip() for line in listed[:4]] == ["row 1", "row 3", "row 4", "row 5"]
+    assert first == "17 of 60 rows cannot be read. Repair them, or leave them out:"
+    assert [line.partition(":")[0].strip() for line in listed[:4]] == ["line 2", "line 4", "line 5", "line 6"]
     assert "this one has 4" in listed[1]
     assert "person is empty" in listed[2]
     assert listed[-1] == "  and 7 more"
@@ -216,11 +216,11 @@ def test_a_wrong_table_is_refused_in_a_sentence_with_its_row(make, sentence):
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("{", "row 2: a line must be JSON"),
-        ("3", "row 2: an answer is written in braces"),
-        ('{"person": "a", "options": [1, 2]}', "row 2: an answer has options and chosen"),
-        ('{"person": "a", "options": [[[1, 0.5]], 2], "chosen": 0}', "row 2: an option is an amount, or pairs"),
-        ('{"person": "a", "options": [1, 2], "chosen": true}', "row 2: chosen is the position"),
+        ("{", "line 2: a line must be JSON"),
+        ("3", "line 2: an answer is written in braces"),
+        ('{"person": "a", "options": [1, 2]}', "line 2: an answer has options and chosen"),
+        ('{"person": "a", "options": [[[1, 0.5]], 2], "chosen": 0}', "line 2: an option is an amount, or pairs"),
+        ('{"person": "a", "options": [1, 2], "chosen": true}', "line 2: chosen is the position"),
     ],
 )
 def test_a_wrong_line_is_refused_with_its_number(line, sentence, tmp_path):

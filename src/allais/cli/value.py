@@ -22,6 +22,7 @@ from allais.settings import read_document
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from allais.evidence import Guard
     from allais.preferences import Explanation
     from allais.weights import Weight
 
@@ -228,6 +229,8 @@ def verdict_command(
     outcome: Annotated[str, typer.Option(help="The column of outcomes.")],
     by: Annotated[list[str] | None, typer.Option(help="mean, median, p95, p99, cvar:0.1, tk, ...; may repeat.")] = None,
     no_worse_than: Annotated[str | None, typer.Option(help="How much worse is still fine: 5%, or a number.")] = None,
+    guardrail: Annotated[list[str] | None, typer.Option(help="COLUMN:METRIC:MARGIN, such as ms:p99:5%: by which a "
+                                                        "group must be no worse; may repeat.")] = None,
     control: Annotated[str | None, typer.Option(help="The group to compare with; by default the one of that name, "
                                                 "or the first.")] = None,
     user: Annotated[str | None, typer.Option(help="The column of users, who are then the units.")] = None,
@@ -251,18 +254,20 @@ def verdict_command(
 
     - `allais verdict log.csv --group variant --outcome ms --by p99 --no-worse-than 5% --report page.html`
     - `allais verdict log.csv --group variant --outcome ms --by p95 --by mean --rarest 0.01 --user customer`
+    - `allais verdict log.csv --group variant --outcome euros --more-is-better --bounds 0,500 --guardrail ms:p99:5%`
 
-    Exit code 0: no group is worse, or it is not decided yet; 1: a group is worse; 2: refused.
+    Exit code 0: no group is worse, or it is not decided yet; 1: a group is worse, or by a guardrail; 2: refused.
     """
     from allais.evidence.data import read_log
-    from allais.evidence.verdicts import verdict_of
+    from allais.evidence.verdicts import verdicts_of
 
     require_writable(report)
     shown = outcome if outcome.lower() in UNITS else ""
     seen = read_log(log, group, outcome, user, time, control, covariate or (), at_least, at_most)  # columns come first
-    found = verdict_of(
+    others = [(one, read_log(log, group, one.column, user, time, control)) for one in map(_guard, guardrail or ())]
+    found = verdicts_of(
         seen, by or ["mean"], _costs(costs, outcome), no_worse_than, _bounds(bounds), rarest, _shares(shares), delta,
-        shown if unit is None else unit,
+        shown if unit is None else unit, others,
     )  # fmt: skip
     typer.echo(found)
     if costs is not None:
@@ -348,14 +353,27 @@ def _function(text: str) -> Any:
     return found
 
 
-def _costs(given: bool | None, column: str) -> bool:
+def _costs(given: bool | None, column: str, advice: str = "Add --less-is-better or --more-is-better") -> bool:
     """Whether less is better: a verdict with the wrong direction recommends the wrong group, so none is guessed."""
     if given is None and column.lower() not in COSTLY_UNITS:
         raise ValueError(
-            f"a verdict needs to know whether less or more is better; the column {column!r} does not say it. "
-            "Add --less-is-better or --more-is-better."
+            f"a verdict needs to know whether less or more is better; the column {column!r} does not say it. {advice}."
         )
     return True if given is None else given
+
+
+def _guard(text: str) -> Guard:
+    """A guardrail: COLUMN:METRIC:MARGIN, with less or more at its end where the column does not say what is better."""
+    from allais.evidence import Guard
+
+    known, _, better = text.rpartition(":")
+    less = {"less": True, "more": False}.get(better)
+    column, _, rest = (text if less is None else known).partition(":")
+    by, _, margin = rest.rpartition(":")
+    if not (column and by and margin):
+        raise ValueError(f"a guardrail is COLUMN:METRIC:MARGIN, such as ms:p99:5%; got {text!r}. Write it so.")
+    less = _costs(less, column, f"Write {text}:less, or {text}:more")
+    return Guard(column, by, margin, less, unit=column if column.lower() in UNITS else "")
 
 
 def _bounds(text: str | None) -> tuple[float, float] | None:

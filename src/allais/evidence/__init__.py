@@ -9,7 +9,7 @@ equal within the margin
 
 from allais.evidence.decisions import Decisions, read_decisions
 from allais.evidence.evaluation import Evaluation, choose_policy, evaluate
-from allais.evidence.ratio import Forecast, Look, SampleRatio, forecast
+from allais.evidence.ratio import Forecast, Guard, Look, SampleRatio, forecast
 from allais.evidence.stream import Test
 from allais.evidence.targets import Worth, best_so_far, replay
 from allais.evidence.verdicts import Verdict, Verdicts, verdict
@@ -18,6 +18,7 @@ __all__ = [
     "Decisions",
     "Evaluation",
     "Forecast",
+    "Guard",
     "Look",
     "SampleRatio",
     "Test",

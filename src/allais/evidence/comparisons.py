@@ -60,6 +60,7 @@ class Metric(NamedTuple):
     rarest: float | None
     delta: float  # of one comparison: both directions, all looks
     share: float  # of the control among both groups' units
+    column: str = ""  # of a guardrail
 
     @property
     def kind(self) -> Literal["quantiles", "bets", "normal", "parts"]:
@@ -94,7 +95,7 @@ class Metric(NamedTuple):
     @property
     def words(self) -> str:
         """What it is, as a sentence has it."""
-        return in_words(self.preference)
+        return in_words(self.preference) + (f' of "{self.column}"' if self.column else "")
 
     @property
     def promise(self) -> Promise:

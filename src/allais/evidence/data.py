@@ -13,7 +13,7 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray, brief, nearest
 from allais.bands.quantiles import Ends, Sorted, interval
-from allais.evidence.tables import columns_of, listed, times_of
+from allais.evidence.tables import DAY, columns_of, listed, times_of
 from allais.files import Where, by_row
 from allais.preferences import Preference
 
@@ -22,7 +22,13 @@ MOST_GROUPS = 100  # more are no versions: the column has users, or the outcomes
 UNLIKE = 5.0  # standard errors, by which no covariate differs between groups that were made by chance
 AT_LEAST, AT_MOST = "at_least", "at_most"  # columns of what is known of outcomes that are not finished
 FAR = 1e3  # how many times the range of outcomes lies between them and what stands for infinity
+COMMA = re.compile(r"-?\d*,\d+")  # a number with a decimal comma
 CUT = re.compile(r"(>=?|≥|<=?|≤)\s*[-\d.]+|[\d.]+\s*\+")  # an outcome of which only a part is known
+
+MOST_LOOKS = 60  # of a table with times: every day, or fewer
+FEWEST_LOOKS = 8  # of a large one: each look takes as long as there are rows
+ROWS = 16_000_000  # of all looks together
+SHORT = 4.0  # days: a shorter test is looked at several times a day
 
 Reach = tuple[FloatArray, FloatArray]  # what each outcome is at least, and at most
 
@@ -217,7 +223,10 @@ def read_log(
     for row, label in enumerate(labels if None in labels or math.nan in labels else ()):
         if label is None or label != label:
             raise ValueError(f"every outcome has a group; {where(row)} has none. Fill it in, or leave the row out.")
+    if not labels:
+        raise ValueError("a verdict compares outcomes; the table has no row below its header. Check it.")
     names, codes = numbered(labels)
+    _require_unlike(names)
     if not 2 <= len(names) <= MOST_GROUPS:
         some = f" ({', '.join(map(brief, names[:3]))}{', ...' if names[3:] else ''})" if names else ""
         raise ValueError(
@@ -290,6 +299,17 @@ def place_of(control: Hashable | None, names: Sequence[Hashable]) -> int:
     return names.index(control)
 
 
+def _require_unlike(names: Sequence[Hashable]) -> None:
+    """Refuse names that only blanks, or upper and lower case, tell apart."""
+    known: dict[str, Hashable] = {}
+    for name in names:
+        other = known.setdefault(str(name).strip().casefold(), name)
+        if other is not name:
+            raise ValueError(
+                f"a group has one name; {brief(other)} and {brief(name)} are alike. Write them the same way."
+            )
+
+
 def _require_one_group(who: list[Hashable], users: IntArray, codes: IntArray, names: list[Hashable]) -> None:
     least, most = np.full(len(who), len(names)), np.full(len(who), -1)
     np.minimum.at(least, users, codes)
@@ -325,9 +345,9 @@ def numbers_or_nan(column: Any, what: str = "an outcome", where: Where = by_row)
                     f"{what} is a number; {where(row)} has {brief(cell)}, of which only a part is known. Put "
                     f"the number into a column {AT_LEAST!r} or {AT_MOST!r}, and leave the outcome empty."
                 ) from None
-            raise ValueError(
-                f"{what} is a number; {where(row)} has {brief(cell)}. Repair it, or leave the row out."
-            ) from None
+            comma = isinstance(cell, str) and COMMA.fullmatch(cell.strip())
+            advice = "Write numbers with a point." if comma else "Repair it, or leave the row out."
+            raise ValueError(f"{what} is a number; {where(row)} has {brief(cell)}. {advice}") from None
     return found
 
 
@@ -388,3 +408,20 @@ def reach_of(
 def known_ends(reach: Reach) -> FloatArray:
     """The end of each outcome that is known: the lower one, if both are."""
     return np.where(np.isinf(reach[0]), reach[1], reach[0])
+
+
+# -- looks ------------------------------------------------------------------------------------------
+
+
+def ends_of_looks(log: Log) -> list[tuple[int, float | None]]:
+    """After how many rows there is a look, and on which day."""
+    if log.time is None:
+        return [(log.outcome.size, None)]
+    start, last = float(log.time[0]), float(log.time[-1])
+    span = max((last - start) / DAY, 1e-9)
+    most = min(max(ROWS // log.outcome.size, FEWEST_LOOKS), MOST_LOOKS)
+    step = float(max(math.ceil(span / most), 1)) if span >= SHORT else span / min(most, 24)
+    days = np.append(np.arange(step, span, step), span)
+    rows = np.searchsorted(log.time, start + days * DAY, side="left")
+    rows[-1] = log.outcome.size
+    return [(int(row), float(day)) for row, day in zip(rows, days, strict=True) if row > 0]

@@ -11,25 +11,23 @@ import numpy as np
 import scipy  # its parts are loaded when they are used
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, brief, finite_array, positive, real, share
+from allais._checks import FloatArray, brief, finite_array, positive, real, share, truth
 from allais.bands import Interval
 from allais.bands import quantiles as pairs
 from allais.evidence._estimates import moments_of
-from allais.evidence.comparisons import Metric, metric_of, widest
+from allais.evidence.comparisons import Found, Metric, metric_of, widest
 from allais.evidence.data import Log
 from allais.evidence.tables import DAY
 from allais.preferences import Preference
 from allais.preferences.valuation import plain
+from allais.rewards import Bounded, Rewards
 from allais.samples.cuts import require_monotone
 
 STRENGTH = 100.0  # of the mixture around the planned shares, in units: shares that are off by a tenth or more
+LEAST_SHOWN = 1e-99  # of chances
 ALARM = 0.01  # the chance of a false alarm, ever: an alarm stops all verdicts
 Word = Literal["better", "worse", "no worse than the margin", "equal within the margin", "not yet"]
 MOST_DAYS = 10_000.0  # later is never
-MOST_LOOKS = 60  # of a table with times: every day, or fewer
-FEWEST_LOOKS = 8  # of a large one: each look takes as long as there are rows
-ROWS = 16_000_000  # of all looks together
-SHORT = 4.0  # days: a shorter test is looked at several times a day
 
 
 @dataclass(frozen=True)
@@ -58,9 +56,10 @@ class SampleRatio:
         each = ", ".join(f"{name}: {count:,} ({count / total:.2%})" for name, count in self.counts.items())
         plan = ", ".join(f"{part:.4g}" for part in self.planned.values())
         if self.fires:
+            chance = f"{self.p_value:.1g}" if self.p_value > LEAST_SHOWN else f"below {LEAST_SHOWN:g}"
             return (
                 f"The groups do not have the shares that were planned ({plan}): {each}; the chance of this is "
-                f"{self.p_value:.1g}. Find out why, or declare the shares that were planned (shares=, --shares)."
+                f"{chance}. Find out why, or declare the shares that were planned (shares=, --shares)."
             )
         return f"The groups have about the shares that were planned ({plan}): {each}."
 
@@ -140,6 +139,21 @@ def margin_of(given: Any) -> Margin | None:
             "costs= (--less-is-better, --more-is-better) says which direction is worse."
         )
     return Margin(size, relative)
+
+
+class Guard(NamedTuple):
+    """A guardrail of a verdict: a metric of another column, by which a group must be no worse.
+
+    >>> Guard("ms", "p99", "5%").no_worse_than
+    '5%'
+    """
+
+    column: str
+    by: str | Preference
+    no_worse_than: str | float  # how much worse is still fine: a share such as '5%', or a number in the column's unit
+    costs: bool = True  # whether less is better
+    bounds: tuple[float, float] | Rewards | None = None  # of the column, for metrics that are no percentile
+    unit: str = ""
 
 
 @dataclass(frozen=True)
@@ -295,8 +309,36 @@ class Past:
     looks: tuple[Look, ...] = ()
 
 
+def metrics_of(
+    by: Any, costs: bool, bounds: Any, rarest: Any, delta: float, planned: Any, names: Sequence[Hashable],
+    arms: int | None = None,
+) -> list[list[Metric]]:  # fmt: skip
+    """Each group's metrics: all comparisons share delta evenly (e-Bonferroni), whatever depends on what."""
+    wanted = [by] if isinstance(by, str | Preference) else list(by)
+    if not wanted:
+        raise ValueError("groups are compared by one metric or more; got none. Write by='p95', or by=['mean', 'p95'].")
+    truth("costs", costs)
+    rewards = Bounded(*bounds) if isinstance(bounds, tuple | list) else bounds
+    if rarest is not None:
+        share("rarest", rarest, advice="Give the probability of the rarest event that matters, such as 0.01.")
+    each = delta / (len(wanted) * ((arms or len(names)) - 1))
+    parts = np.full(len(names), 1.0) if planned is None else planned
+    return [
+        [metric_of(one, costs, rewards, rarest, each, float(parts[0] / (parts[0] + parts[place]))) for one in wanted]
+        for place in range(1, len(names))
+    ]
+
+
 def require_fit(metric: Metric, log: Log) -> None:
-    """Refuse a metric that says nothing about outcomes that are adjusted, or not finished."""
+    """Refuse a metric that says nothing about outcomes that are out of bounds, adjusted, or not finished."""
+    if metric.rewards is not None and isinstance(metric.rewards, Bounded):
+        beyond = log.outcome[(log.outcome < metric.rewards.low) | (log.outcome > metric.rewards.high)]
+        if beyond.size:
+            raise ValueError(
+                f"outcomes lie within their bounds, {metric.rewards.low:g} to {metric.rewards.high:g}; got "
+                f"{beyond[0]:g} ({beyond.size:,} of {log.outcome.size:,} are beyond). Widen the bounds (bounds=, "
+                "--bounds): the proof rests on them."
+            )
     if log.adjusted is not None and (metric.kind != "normal" or not metric.is_mean):
         what = f"{metric.name!r} with bounds" if metric.kind == "bets" else repr(metric.name)
         raise ValueError(
@@ -329,15 +371,30 @@ def word_of(difference: Interval, relative: Interval | None, margin: Margin | No
     return "worse" if low > 0.0 else "not yet"
 
 
-def ends_of_looks(log: Log) -> list[tuple[int, float | None]]:
-    """After how many rows there is a look, and on which day."""
-    if log.time is None:
-        return [(log.outcome.size, None)]
-    start, last = float(log.time[0]), float(log.time[-1])
-    span = max((last - start) / DAY, 1e-9)
-    most = min(max(ROWS // log.outcome.size, FEWEST_LOOKS), MOST_LOOKS)
-    step = float(max(math.ceil(span / most), 1)) if span >= SHORT else span / min(most, 24)
-    days = np.append(np.arange(step, span, step), span)
-    rows = np.searchsorted(log.time, start + days * DAY, side="left")
-    rows[-1] = log.outcome.size
-    return [(int(row), float(day)) for row, day in zip(rows, days, strict=True) if row > 0]
+def look_at_pair(
+    log: Log, metric: Metric, place: int, ends: list[tuple[int, float | None]], known: Past, family: float
+) -> tuple[Found, str]:
+    """Look at a pair at every end, and note what all looks leave; what the last one found, and the doubts about it."""
+    kept: dict[Any, Any] = {}
+    found, views = None, []
+    for row, day in ends:
+        views = [log.sides[at].upto(row) for at in (0, place)]
+        if min(view.users for view in views) < 2:
+            continue
+        found = metric.compare(views[0], views[1], kept)
+        known.p_value = min(known.p_value, found.p * family, 1.0)
+        known.difference = _cut(known.difference, found.difference)
+        known.relative = None if found.relative is None else _cut(known.relative, found.relative)
+        units = sum(view.users for view in views)
+        known.looks += (Look(day, units, found.difference, found.relative, known.p_value),)
+    if found is None:
+        few = brief(next(log.names[at] for at, view in zip((0, place), views, strict=True) if view.users < 2))
+        raise ValueError(f"a group needs two units or more; {few} has fewer. Wait for outcomes, or leave it out.")
+    return found, metric.doubt(views)
+
+
+def _cut(so_far: Interval | None, now: Interval) -> Interval:
+    """What all looks so far leave, since all their intervals hold together."""
+    if so_far is None:
+        return now
+    return Interval(max(so_far.low, now.low), now.value, min(so_far.high, now.high))

@@ -14,9 +14,9 @@ from allais._system.locks import Guard, one_at_a_time, one_change_at_a_time
 from allais.bands.quantiles import Sorted, least_evidence, log_joint, tilts
 from allais.evidence.comparisons import Metric
 from allais.evidence.data import Log, far_from
-from allais.evidence.ratio import Margin, Past, margin_of, planned_shares
+from allais.evidence.ratio import Margin, Past, margin_of, metrics_of, planned_shares
 from allais.evidence.tables import DAY, seconds_of
-from allais.evidence.verdicts import Verdicts, metrics_of, verdict_of
+from allais.evidence.verdicts import Verdicts, verdict_of
 from allais.preferences import Preference
 from allais.preferences.showing import Rows, as_frame, as_html, as_intervals, in_a_line
 from allais.rewards import Rewards

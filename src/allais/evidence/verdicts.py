@@ -9,22 +9,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from allais._checks import brief, share, truth
+from allais._checks import share
 from allais.bands import Interval
-from allais.evidence.comparisons import Found, Metric, Promise, metric_of
-from allais.evidence.data import AT_LEAST, AT_MOST, Log, read_log
+from allais.evidence.comparisons import Found, Metric, Promise
+from allais.evidence.data import AT_LEAST, AT_MOST, Log, ends_of_looks, read_log
 from allais.evidence.ratio import (
     Forecast,
+    Guard,
     Look,
     Margin,
     Past,
     SampleRatio,
     Word,
     ends_of,
-    ends_of_looks,
+    look_at_pair,
     margin_of,
+    metrics_of,
     planned_shares,
     require_fit,
     sample_ratio,
@@ -33,9 +33,10 @@ from allais.evidence.ratio import (
 )
 from allais.policies.core.base import PROMISES
 from allais.preferences import Preference
+from allais.preferences.named import in_words as words_of
 from allais.preferences.showing import Rows, as_frame, as_html, as_intervals, curve_of, in_words
 from allais.preferences.valuation import amount, plain
-from allais.rewards import Bounded, Rewards
+from allais.rewards import Rewards
 from allais.weights import TailAverage
 
 if TYPE_CHECKING:
@@ -137,15 +138,16 @@ class Verdict:
         before, now = (vague + amount(one.value, self.unit) for vague, one in zip(self.vague, self.values, strict=True))
         if any(self.vague):  # others are not finished
             return f'It is {now} with "{self.group}" and {before} with "{self.control}".'
+        of = f' of "{self.metric.column}"' if self.metric.column else ""
         if self.metric.level is None:
-            words = self.metric.words
+            words = words_of(self.metric.preference)
             if words == "the mean" or isinstance(self.metric.preference.gains, TailAverage):
-                what = "The mean" if words == "the mean" else f"The mean of {words}"
+                what = ("The mean" if words == "the mean" else f"The mean of {words}") + of
                 return f'{what} is {now} with "{self.group}" and {before} with "{self.control}".'
-            return f'By {words}, "{self.group}" feels like {now}, and "{self.control}" like {before}.'
+            return f'By {self.metric.words}, "{self.group}" feels like {now}, and "{self.control}" like {before}.'
         part = Fraction(self.metric.level).limit_denominator(MOST_PARTS)
-        many = "Half of all outcomes are" if part == Fraction(1, 2) else f"{part} outcomes are".replace("/", " of ")
-        return f'{many} at most {now} with "{self.group}" and {before} with "{self.control}".'
+        many = "Half of all outcomes" if part == Fraction(1, 2) else f"{part} outcomes".replace("/", " of ")
+        return f'{many}{of} are at most {now} with "{self.group}" and {before} with "{self.control}".'
 
     def _interval(self) -> str:
         if self.relative is not None and math.isfinite(self.relative.high) and self.relative.low > -1.0:
@@ -193,7 +195,21 @@ class Verdicts(Sequence[Verdict]):
         """One sentence or two that a product manager understands."""
         if self.sample_ratio.fires:
             return f"No verdict: {str(self.sample_ratio)[0].lower()}{str(self.sample_ratio)[1:]}"
-        return " ".join(one.sentence for one in self.all)
+        return " ".join([*(one.sentence for one in self.all if not one.metric.column), *self._guarded()])
+
+    def _guarded(self) -> Iterator[str]:
+        """What each group's guardrails say, the conclusion first."""
+        for group in dict.fromkeys(one.group for one in self.all):
+            guards = [one for one in self.all if one.metric.column and one.group == group]
+            if not guards:
+                continue
+            words, what = {one.word for one in guards}, "guardrail" if len(guards) == 1 else "guardrails"
+            if "worse" in words:
+                yield f'"{group}" is worse by a guardrail.'
+            else:
+                kept = f'"{group}" keeps its {what}.'
+                yield kept if "not yet" not in words else f"It is not shown yet that {kept}"
+            yield from (one.sentence for one in guards)
 
     @property
     def assumptions(self) -> list[str]:
@@ -203,7 +219,9 @@ class Verdicts(Sequence[Verdict]):
     def _assumptions(self) -> Iterator[str]:
         log = self.log
         promises = {one.promise for one in self.all}
-        yield f"{'Less' if self.all[0].metric.costs else 'More'} is better."
+        for less, column in dict.fromkeys((one.metric.costs, one.metric.column) for one in self.all):
+            what = f' "{column}"' if column else ""
+            yield f"{'Less' if less else 'More'}{what} is better."
         if "proven" in promises:
             yield f"Proven: {PROMISES['proven'].replace('delta', f'{self.delta:g}')}"
         if "asymptotic" in promises:
@@ -264,6 +282,7 @@ def verdict(
     shares: Mapping[Hashable, float] | str | None = None,
     delta: float = 0.05,
     unit: str = "",
+    guardrails: Sequence[Guard] = (),
 ) -> Verdicts:
     """Compare groups, looked at any time: after every day, after every outcome, or once.
 
@@ -285,9 +304,10 @@ def verdict(
         shares: The planned shares of the groups, as {'control': 9, 'canary': 1}; by default equal ones, or 'any'.
         delta: The probability that any of the verdicts is wrong, ever.
         unit: What outcomes are measured in, for sentences.
+        guardrails: Metrics of other columns by which a group must be no worse; they share delta with the others.
 
     Returns:
-        One verdict per metric and group, which behave like a tuple.
+        One verdict per metric and group, those of guardrails last, which behave like a tuple.
 
     >>> rng = np.random.default_rng(1)
     >>> log = {"version": ["old", "new"] * 5_000, "ms": rng.lognormal(5, 0.5, 10_000)}
@@ -297,20 +317,42 @@ def verdict(
     ('worse', True, True)
     """
     log = read_log(table, group, outcome, user, time, control, covariates, at_least, at_most)
-    return verdict_of(log, by, costs, no_worse_than, bounds, rarest, shares, delta, unit)
+    others = [(one, read_log(table, group, one.column, user, time, control)) for one in guardrails]
+    return verdicts_of(log, by, costs, no_worse_than, bounds, rarest, shares, delta, unit, others)
+
+
+def verdicts_of(
+    log: Log, by: Any, costs: bool, no_worse_than: Any, bounds: Any, rarest: Any, shares: Any, delta: float, unit: str,
+    others: Sequence[tuple[Guard, Log]],
+) -> Verdicts:  # fmt: skip
+    """The verdicts about outcomes that were read, and about guardrails: a part of delta is that of each metric."""
+    own = 1 if isinstance(by, str | Preference) else max(len(by), 1)
+    part = 1.0 / (own + len(others))
+    found = verdict_of(log, by, costs, no_worse_than, bounds, rarest, shares, delta, unit, part=own * part)
+    guards = [
+        verdict_of(of, one.by, one.costs, one.no_worse_than, one.bounds, rarest, shares, delta, one.unit,
+                   part=part, column=one.column)
+        for one, of in others
+    ]  # fmt: skip
+    return dataclasses.replace(found, all=(*found.all, *(one for each in guards for one in each.all)))
 
 
 def verdict_of(
     log: Log, by: Any, costs: bool, no_worse_than: Any, bounds: Any, rarest: Any, shares: Any, delta: float, unit: str,
     past: dict[Any, Past] | None = None, days: float | None = None, arms: int | None = None,
+    part: float = 1.0, column: str = "",
 ) -> Verdicts:  # fmt: skip
-    """The verdicts about outcomes that were read, of `arms` in all; `past` takes in looks at a stream."""
+    """The verdicts about outcomes that were read, of `arms` in all; `past` takes in looks at a stream.
+
+    They have a `part` of delta; `column` is named where it is a guardrail's.
+    """
     delta = share("delta", delta, advice="Give a share of 1, such as 0.05.")
     margin, planned = margin_of(no_worse_than), planned_shares(shares, log.names)
-    metrics = metrics_of(by, costs, bounds, rarest, delta, planned, log.names, arms)
+    metrics = metrics_of(by, costs, bounds, rarest, part * delta, planned, log.names, arms)
+    metrics = [[one._replace(column=column) for one in each] for each in metrics]
     for one in metrics[0]:
         require_fit(one, log)
-    family = len(metrics[0]) * ((arms or len(log.names)) - 1)
+    family = len(metrics[0]) * ((arms or len(log.names)) - 1) / part
     ends = ends_of_looks(log) if past is None else [(log.outcome.size, days)]
     ratio = sample_ratio(log, planned, [row for row, _ in ends])
     earlier: dict[Any, Past] = {} if past is None else past
@@ -318,51 +360,9 @@ def verdict_of(
     for place in range(1, len(log.names)):
         for metric in metrics[place - 1]:
             known = earlier.setdefault((place, metric.name), Past())
-            last = _look(log, metric, place, ends, known, family)
+            last = look_at_pair(log, metric, place, ends, known, family)
             found.append(_judged(log, metric, place, margin, ratio, known, *last, unit))
     return Verdicts(tuple(found), ratio, delta, log)
-
-
-def metrics_of(
-    by: Any, costs: bool, bounds: Any, rarest: Any, delta: float, planned: Any, names: Sequence[Hashable],
-    arms: int | None = None,
-) -> list[list[Metric]]:  # fmt: skip
-    """Each group's metrics: all comparisons share delta evenly (e-Bonferroni), whatever depends on what."""
-    wanted = [by] if isinstance(by, str | Preference) else list(by)
-    if not wanted:
-        raise ValueError("groups are compared by one metric or more; got none. Write by='p95', or by=['mean', 'p95'].")
-    truth("costs", costs)
-    rewards = Bounded(*bounds) if isinstance(bounds, tuple | list) else bounds
-    if rarest is not None:
-        share("rarest", rarest, advice="Give the probability of the rarest event that matters, such as 0.01.")
-    each = delta / (len(wanted) * ((arms or len(names)) - 1))
-    parts = np.full(len(names), 1.0) if planned is None else planned
-    return [
-        [metric_of(one, costs, rewards, rarest, each, float(parts[0] / (parts[0] + parts[place]))) for one in wanted]
-        for place in range(1, len(names))
-    ]
-
-
-def _look(
-    log: Log, metric: Metric, place: int, ends: list[tuple[int, float | None]], known: Past, family: int
-) -> tuple[Found, str]:
-    """Look at a pair at every end, and note what all looks leave; what the last one found, and the doubts about it."""
-    kept: dict[Any, Any] = {}
-    found, views = None, []
-    for row, day in ends:
-        views = [log.sides[at].upto(row) for at in (0, place)]
-        if min(view.users for view in views) < 2:
-            continue
-        found = metric.compare(views[0], views[1], kept)
-        known.p_value = min(known.p_value, found.p * family, 1.0)
-        known.difference = _cut(known.difference, found.difference)
-        known.relative = None if found.relative is None else _cut(known.relative, found.relative)
-        units = sum(view.users for view in views)
-        known.looks += (Look(day, units, found.difference, found.relative, known.p_value),)
-    if found is None:
-        few = brief(next(log.names[at] for at, view in zip((0, place), views, strict=True) if view.users < 2))
-        raise ValueError(f"a group needs two units or more; {few} has fewer. Wait for outcomes, or leave it out.")
-    return found, metric.doubt(views)
 
 
 def _judged(
@@ -389,10 +389,3 @@ def _judged(
         math.exp(min(found.log_evidence, 700.0)), known.p_value, promise, doubt, known.looks, left, metric, margin,
         unit, found.vague,
     )  # fmt: skip
-
-
-def _cut(so_far: Interval | None, now: Interval) -> Interval:
-    """What all looks so far leave, since all their intervals hold together."""
-    if so_far is None:
-        return now
-    return Interval(max(so_far.low, now.low), now.value, min(so_far.high, now.high))

@@ -10,8 +10,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from allais._checks import brief, nearest
-from allais.evidence.ratio import margin_of, planned_shares
-from allais.evidence.verdicts import metrics_of
+from allais.evidence.ratio import margin_of, metrics_of, planned_shares
 from allais.forests.encoding import flat
 from allais.learner import Learner
 from allais.policies.choosing import AUTO, from_auto
