@@ -393,7 +393,7 @@ def test_features_of_the_services_export_are_contexts_by_name(tmp_path):
         with pytest.raises(ValueError, match="a column must be in the table; 'snow' is not"):
             read_decisions(tmp_path / name, context=["rain", "snow"])
     (tmp_path / "broken.csv").write_text('arm,outcome,propensity,features\na,1,0.5,{"rain\n')
-    with pytest.raises(ValueError, match=r"features are written as JSON; row 1 has "):
+    with pytest.raises(ValueError, match=r"features are written as JSON; line 2 has "):
         read_decisions(tmp_path / "broken.csv", context=["rain"])
     (tmp_path / "empty.jsonl").write_text("\n")
     with pytest.raises(ValueError, match="a log has one decision or more"):
