@@ -111,9 +111,7 @@ def test_a_guardrail_is_a_metric_of_another_column(log, tmp_path):
     wide.write_text("\n".join([rows[0] + ",day2"] + [f"{row},{i % 9}" for i, row in enumerate(rows[1:])]) + "\n")
     result = run(wide, *asked, "--guardrail", "ms:p90:5%")
     assert result.exit_code == 1
-    assert (
-        '"canary" is worse by a guardrail. "canary" is worse than "control" by percentile 90 of "ms".' in result.output
-    )
+    assert result.output.startswith('"canary" is worse by a guardrail, percentile 90 of "ms". Not decided yet')
     result = run(wide, *asked, "--guardrail", "ms:p90:100%:less")
     assert result.exit_code == 0
     assert '"canary" keeps its guardrail.' in result.output

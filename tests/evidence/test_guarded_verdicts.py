@@ -40,7 +40,8 @@ def test_a_group_is_better_by_one_column_and_keeps_its_guardrail_on_another():
 def test_a_slower_group_is_worse_by_its_guardrail_and_few_outcomes_leave_it_open():
     worse = judged(shop(slower=1.4), LATENCY)
     assert worse[1].word == "worse"
-    assert '"new" is worse by a guardrail. "new" is worse than "old" by percentile 90 of "ms".' in str(worse)
+    assert str(worse).startswith('"new" is worse by a guardrail, percentile 90 of "ms". ')
+    assert '. "new" is worse than "old" by percentile 90 of "ms". 9 of 10 outcomes of "ms" are at most' in str(worse)
     few = judged(shop(400), LATENCY, Guard("ms", "mean", "5%", bounds=(0, 60_000)))
     assert 'It is not shown yet that "new" keeps its guardrails. Not decided yet' in str(few)
 

@@ -256,7 +256,7 @@ def verdict_command(
     - `allais verdict log.csv --group variant --outcome ms --by p95 --by mean --rarest 0.01 --user customer`
     - `allais verdict log.csv --group variant --outcome euros --more-is-better --bounds 0,500 --guardrail ms:p99:5%`
 
-    Exit code 0: no group is worse, or it is not decided yet; 1: a group is worse, or by a guardrail; 2: refused.
+    Exit code 0: none is worse, or it is not decided yet; 1: a group is worse, by a metric or a guardrail; 2: refused.
     """
     from allais.evidence.data import read_log
     from allais.evidence.verdicts import verdicts_of

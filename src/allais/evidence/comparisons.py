@@ -26,9 +26,9 @@ from allais.evidence.data import View
 from allais.evidence.distributions import vague_at, value_at
 from allais.preferences import Preference
 from allais.preferences.named import in_words, mixed, preference_named
-from allais.preferences.valuation import tail
+from allais.preferences.valuation import level_of, tail
 from allais.rewards import Rewards
-from allais.weights import Identity, Mixed, Step
+from allais.weights import Identity, Mixed
 
 Promise = Literal["proven", "asymptotic", "none"]
 CELLS = 1_000  # of the amounts that are possible, at which bets are combined
@@ -77,7 +77,7 @@ class Metric(NamedTuple):
         found = _parts_of(self.preference)
         each = self.delta / (2.0 * max(len(found), 1))
         return [
-            (part, Metric(in_words(one), one, _level_of(one), self.rewards, self.rarest, each, self.share))
+            (part, Metric(in_words(one), one, level_of(one), self.rewards, self.rarest, each, self.share))
             for part, one in found
         ]
 
@@ -155,7 +155,7 @@ def metric_of(
     if not isinstance(preference, Preference):
         raise TypeError(f"groups are compared by a preference, or by its name, such as 'p95'; got {by!r}. Give one.")
     name = by if isinstance(by, str) else in_words(preference)
-    found = Metric(name, preference, _level_of(preference), rewards, rarest, delta, share)
+    found = Metric(name, preference, level_of(preference), rewards, rarest, delta, share)
     for one in [part for _, part in found.parts] or [found]:
         if one.level is not None:
             continue
@@ -172,14 +172,6 @@ def metric_of(
     return found
 
 
-def _level_of(preference: Preference) -> float | None:
-    """The level of a percentile; None for other preferences."""
-    if isinstance(preference.gains, Step) and preference.losses == preference.gains.dual():
-        at = preference.gains.at
-        return at if preference.costs else round(1.0 - at, 15)
-    return None
-
-
 def _parts_of(preference: Preference) -> list[tuple[float, Preference]]:
     """The percentiles of a mixture, and all the rest as one preference; nothing where it has no percentile.
 
@@ -192,8 +184,8 @@ def _parts_of(preference: Preference) -> list[tuple[float, Preference]]:
         (part, dataclasses.replace(preference, gains=above, losses=below))
         for part, above, below in zip(gains.shares, gains.weights, losses.weights, strict=True)
     ]
-    smooth = [(part, one) for part, one in parts if _level_of(one) is None]
-    levels = [(part, one) for part, one in parts if _level_of(one) is not None]
+    smooth = [(part, one) for part, one in parts if level_of(one) is None]
+    levels = [(part, one) for part, one in parts if level_of(one) is not None]
     if levels and preference.utility is not None:
         raise ValueError(
             f"a mixture with a percentile is compared in amounts; {in_words(preference)} has a utility. Leave the "

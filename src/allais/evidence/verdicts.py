@@ -195,21 +195,23 @@ class Verdicts(Sequence[Verdict]):
         """One sentence or two that a product manager understands."""
         if self.sample_ratio.fires:
             return f"No verdict: {str(self.sample_ratio)[0].lower()}{str(self.sample_ratio)[1:]}"
-        return " ".join([*(one.sentence for one in self.all if not one.metric.column), *self._guarded()])
+        return " ".join(self._sentences())
 
-    def _guarded(self) -> Iterator[str]:
-        """What each group's guardrails say, the conclusion first."""
-        for group in dict.fromkeys(one.group for one in self.all):
-            guards = [one for one in self.all if one.metric.column and one.group == group]
-            if not guards:
-                continue
-            words, what = {one.word for one in guards}, "guardrail" if len(guards) == 1 else "guardrails"
-            if "worse" in words:
-                yield f'"{group}" is worse by a guardrail.'
-            else:
-                kept = f'"{group}" keeps its {what}.'
-                yield kept if "not yet" not in words else f"It is not shown yet that {kept}"
-            yield from (one.sentence for one in guards)
+    def _sentences(self) -> Iterator[str]:
+        """A guardrail by which a group is worse comes first: it may stop what is better by everything else."""
+        guards = [one for one in self.all if one.metric.column]
+        for one in guards:
+            if one.word == "worse":
+                yield f'"{one.group}" is worse by a guardrail, {one.metric.words}.'
+        yield from (one.sentence for one in self.all if not one.metric.column)
+        for group in dict.fromkeys(one.group for one in guards):
+            own = [one for one in guards if one.group == group]
+            kept = f'"{group}" keeps its {"guardrail" if len(own) == 1 else "guardrails"}.'
+            if all(one.word not in ("worse", "not yet") for one in own):
+                yield kept
+            elif all(one.word != "worse" for one in own):
+                yield f"It is not shown yet that {kept}"
+            yield from (one.sentence for one in own)
 
     @property
     def assumptions(self) -> list[str]:
