@@ -1,6 +1,6 @@
 """`python -m benchmarks.against REVISION`: speed beside an older commit, in alternation on one machine.
 
-Both trees are run in processes of their own, one after the other, several times; the best time of each counts. The
+Both trees are run in processes of their own, one after the other, several times; the best CPU time of each counts. The
 snippet below speaks the interface of both: names from wherever they are, settings by name.
 """
 
@@ -21,9 +21,9 @@ TURNS = 2
 SNIPPET = """
 import json, time
 import numpy as np
-begin = time.perf_counter()
+begin = time.process_time()
 import allais
-took = {"import allais": time.perf_counter() - begin}
+took = {"import allais": time.process_time() - begin}
 
 def named(name, *homes):
     for home in ("allais", *homes):
@@ -60,28 +60,28 @@ cases = {
 for name, (policy, problem, rounds) in cases.items():
     simulate(policy, problem, n_rounds=100, seed=1)
     for _ in range(4):
-        begin = time.perf_counter()
+        begin = time.process_time()
         simulate(policy, problem, n_rounds=rounds, seed=1)
-        took[name] = min(time.perf_counter() - begin, took.get(name, np.inf))
+        took[name] = min(time.process_time() - begin, took.get(name, np.inf))
 learner = NPTS(people, fifty).start(["A", "B", "C"], seed=1)
 for _ in range(100):
     learner.tell(learner.ask(), 7.0)
-begin = time.perf_counter()
+begin = time.process_time()
 for _ in range(20_000):
     learner.tell(learner.ask(), 7.0)
-took["ask + tell of a learner, 20,000 times"] = time.perf_counter() - begin
+took["ask + tell of a learner, 20,000 times"] = time.process_time() - begin
 stream, samples = ValueStream(people), np.random.default_rng(1).normal(size=20_000).tolist()
 stream.add(0.5), stream.value()
-begin = time.perf_counter()
+begin = time.process_time()
 for sample in samples:
     stream.add(sample)
     stream.value()
-took["add + value of a stream, 20,000 times"] = time.perf_counter() - begin
+took["add + value of a stream, 20,000 times"] = time.process_time() - begin
 samples = np.random.default_rng(1).normal(size=10**6)
 people.estimate(samples[:100])
-begin = time.perf_counter()
+begin = time.process_time()
 people.estimate(samples)
-took["estimate of 10^6 samples"] = time.perf_counter() - begin
+took["estimate of 10^6 samples"] = time.process_time() - begin
 print(json.dumps(took))
 """
 COLD = """
