@@ -1,7 +1,8 @@
-"""`python -m benchmarks.against REVISION`: speed beside an older commit, in alternation on one machine.
+"""`python -m benchmarks.against REVISION [WORD ...]`: speed beside an older commit, in alternation on one machine.
 
-Both trees are run in processes of their own, one after the other, several times; the best time of each counts. The
-snippet below speaks the interface of both: names from wherever they are, settings by name.
+Both trees are run in processes of their own, one after the other, several times; the best CPU time of each counts. The
+snippet below speaks the interface of both: names from wherever they are, settings by name. With words, only rows that
+have one of them in their names are measured.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +21,12 @@ from allais.report.markup import markdown_table
 ROOT = Path(__file__).parents[1]
 TURNS = 2
 SNIPPET = """
-import json, time
+import json, sys, time
 import numpy as np
-begin = time.perf_counter()
+begin = time.process_time()
 import allais
-took = {"import allais": time.perf_counter() - begin}
+wanted = lambda name: not sys.argv[1:] or any(word in name for word in sys.argv[1:])
+took = {"import allais": time.process_time() - begin}
 
 def named(name, *homes):
     for home in ("allais", *homes):
@@ -58,30 +61,36 @@ cases = {
     "LinTS, 50 arms, 10^4 rounds": (LinTS(people, ParameterNoise()), linear, 10_000),
 }
 for name, (policy, problem, rounds) in cases.items():
+    if not wanted(name):
+        continue
     simulate(policy, problem, n_rounds=100, seed=1)
-    for _ in range(4):
-        begin = time.perf_counter()
+    begun, repeats = time.process_time(), 0
+    while repeats < 4 or time.process_time() - begun < 0.5:  # what takes a moment only is more easily disturbed
+        begin, repeats = time.process_time(), repeats + 1
         simulate(policy, problem, n_rounds=rounds, seed=1)
-        took[name] = min(time.perf_counter() - begin, took.get(name, np.inf))
-learner = NPTS(people, fifty).start(["A", "B", "C"], seed=1)
-for _ in range(100):
-    learner.tell(learner.ask(), 7.0)
-begin = time.perf_counter()
-for _ in range(20_000):
-    learner.tell(learner.ask(), 7.0)
-took["ask + tell of a learner, 20,000 times"] = time.perf_counter() - begin
-stream, samples = ValueStream(people), np.random.default_rng(1).normal(size=20_000).tolist()
-stream.add(0.5), stream.value()
-begin = time.perf_counter()
-for sample in samples:
-    stream.add(sample)
-    stream.value()
-took["add + value of a stream, 20,000 times"] = time.perf_counter() - begin
-samples = np.random.default_rng(1).normal(size=10**6)
-people.estimate(samples[:100])
-begin = time.perf_counter()
-people.estimate(samples)
-took["estimate of 10^6 samples"] = time.perf_counter() - begin
+        took[name] = min(time.process_time() - begin, took.get(name, np.inf))
+if wanted(row := "ask + tell of a learner, 20,000 times"):
+    learner = NPTS(people, fifty).start(["A", "B", "C"], seed=1)
+    for _ in range(100):
+        learner.tell(learner.ask(), 7.0)
+    begin = time.process_time()
+    for _ in range(20_000):
+        learner.tell(learner.ask(), 7.0)
+    took[row] = time.process_time() - begin
+if wanted(row := "add + value of a stream, 20,000 times"):
+    stream, samples = ValueStream(people), np.random.default_rng(1).normal(size=20_000).tolist()
+    stream.add(0.5), stream.value()
+    begin = time.process_time()
+    for sample in samples:
+        stream.add(sample)
+        stream.value()
+    took[row] = time.process_time() - begin
+if wanted(row := "estimate of 10^6 samples"):
+    samples = np.random.default_rng(1).normal(size=10**6)
+    people.estimate(samples[:100])
+    begin = time.process_time()
+    people.estimate(samples)
+    took[row] = time.process_time() - begin
 print(json.dumps(took))
 """
 COLD = """
@@ -96,13 +105,13 @@ print(json.dumps({"first ask + tell of NPTS, empty cache, CPU": time.process_tim
 """
 
 
-def run(tree: Path, code: str, cache: str | None = None) -> dict[str, Any]:
+def run(tree: Path, code: str, cache: str | None = None, words: Sequence[str] = ()) -> dict[str, Any]:
     """What a snippet found in a tree."""
     environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
     if cache is not None:
         environment["ALLAIS_CACHE_DIR"] = cache
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code],
+        [sys.executable, "-W", "ignore", "-c", code, *words],
         env=environment,
         cwd=tree,
         capture_output=True,
@@ -115,8 +124,9 @@ def run(tree: Path, code: str, cache: str | None = None) -> dict[str, Any]:
 
 def main() -> None:
     """Measure both trees in turn, and print a table."""
-    if len(sys.argv) != 2:
-        raise SystemExit("a revision is needed; usage: python -m benchmarks.against REVISION")
+    if len(sys.argv) < 2:
+        raise SystemExit("a revision is needed; usage: python -m benchmarks.against REVISION [WORD ...]")
+    words = sys.argv[2:]
     with tempfile.TemporaryDirectory() as folder:
         other = Path(folder) / "tree"
         subprocess.run(["git", "worktree", "add", "--detach", str(other), sys.argv[1]], cwd=ROOT, check=True)
@@ -124,9 +134,9 @@ def main() -> None:
             best: list[dict[str, float]] = [{}, {}]
             for turn in range(TURNS + 1):  # the first fills the caches
                 for place, tree in zip(best, (other, ROOT), strict=True):
-                    for name, seconds in run(tree, SNIPPET).items():
+                    for name, seconds in run(tree, SNIPPET, words=words).items():
                         place[name] = min(seconds, place.get(name, float("inf")) if turn > 1 else seconds)
-            for turn in range(2):
+            for turn in range(0 if words else 2):
                 for number, (place, tree) in enumerate(zip(best, (other, ROOT), strict=True)):
                     for name, seconds in run(tree, COLD, f"{folder}/cache-{turn}-{number}").items():
                         place[name] = min(seconds, place.get(name, float("inf")))

@@ -3,6 +3,7 @@
 import html
 import importlib
 import pkgutil
+from functools import cache
 
 import matplotlib as mpl
 import numpy as np
@@ -20,56 +21,85 @@ from tests.searches.test_optuna import finished
 mpl.use("Agg")
 GAINS, UNIT = allais.expected_value(), Bounded(0, 1)
 PROBLEM = Bandit([Bernoulli(0.2), Bernoulli(0.9)], arms=["<old>", "new"])
-RNG = np.random.default_rng(1)
-TABLE = {"version": ["old", "new"] * 2_000, "ms": RNG.lognormal(5, 0.5, 4_000), "day": np.arange(4_000.0) * 100}
-VERDICTS = verdict(TABLE, group="version", outcome="ms", by=["p95", "median"], time="day", control="old")
-LOG = {"arm": ["a", "b"] * 200, "outcome": RNG.random(400), "propensity": [0.5] * 400}
-ANSWER = allais.best_arm(allais.TopTwo(GAINS, allais.Finite([0, 1]), delta=0.05), PROBLEM, seed=1)
-STREAM = allais.ValueStream(GAINS)
-STREAM.add_many(RNG.random(200))
-CHOICES = allais.people.Choices.lottery_or_sure(
-    {"person": ["a"] * 6, "win": [10] * 6, "probability": [0.2, 0.4, 0.4, 0.5, 0.6, 0.9], "sure": [4] * 6,
-     "took_lottery": [0, 0, 1, 0, 1, 1]}
-)  # fmt: skip
-FIXED = allais.people.Family(alpha=0.88, loss_aversion=1.0)
-FIT = allais.people.fit(CHOICES, FIXED, prior=True)
-INTERVIEW = allais.people.Interview(FIXED, seed=1, questions=3, unit="euros")
-while not INTERVIEW.settled:
-    INTERVIEW.tell(INTERVIEW.ask(), "A")
-TEST = evidence.Test(["old", "new"], by="median")
-for number in range(40):
-    TEST.add(("old", "new")[number % 2], 5.0 + number % 7)
-SHARED = allais.simulate(
-    allais.NPTS(GAINS, UNIT), PROBLEM, 50, n_runs=2, seed=1, people={"<ann>": GAINS, "bob": allais.cvar(0.1)}
+NAMES = (
+    "preference",
+    "explanation",
+    "answer",
+    "learner",
+    "results",
+    "comparison",
+    "verdicts",
+    "verdict",
+    "evaluation",
+    "stream",
+    "test",
+    "shared memory",
+    "fit",
+    "fits",
+    "groups",
+    "population",
+    "interview",
+    "people prefer",
+    "study",
+    "raced",
 )
-POPULATION = PopulationTable((Group("eta", "log odds", 0.6, 0.5, 0.7, 0.4, 0.2, 0.6),))
-RESULTS = {
-    "preference": allais.Preference.tversky_kahneman(),
-    "explanation": GAINS.explain(Discrete({50: 0.1, 0: 0.9})),
-    "answer": ANSWER,
-    "learner": ANSWER.learner,
-    "results": allais.simulate(allais.UCB1(UNIT), PROBLEM, n_rounds=100, n_runs=2, seed=1),
-    "comparison": allais.compare([allais.UCB1(UNIT), allais.NPTS(GAINS, UNIT)], PROBLEM, 100, n_runs=2, seed=1),
-    "verdicts": VERDICTS,
-    "verdict": VERDICTS[0],
-    "evaluation": evaluate(read_decisions(LOG), {"always a": "a", "mixed": {"a": 0.5, "b": 0.5}}, by=[GAINS]),
-    "stream": STREAM,
-    "test": TEST,
-    "shared memory": SHARED,
-    "fit": FIT,
-    "fits": allais.people.compare({"people": FIXED, "steeper": allais.people.Family(alpha=0.5)}, CHOICES, folds=2),
-    "groups": allais.people.groups(CHOICES, FIXED, n_types=1, seed=1),
-    "population": POPULATION,
-    "interview": INTERVIEW,
-    "people prefer": allais.people.recommend(ANSWER.learner, FIT, seed=1),
-    "study": allais.people.study(2, 3, n_rounds=50, n_runs=1),
-    "raced": allais.searches.from_optuna(finished(1, 2), lambda trial: trial.suggest_float("x", 0, 9) + 0.01, top=2),
-}
 
 
-@pytest.mark.parametrize("name", RESULTS)
+@cache
+def results():
+    """Something of every kind that shows itself, made when the first test needs it."""
+    rng = np.random.default_rng(1)
+    table = {"version": ["old", "new"] * 2_000, "ms": rng.lognormal(5, 0.5, 4_000), "day": np.arange(4_000.0) * 100}
+    verdicts = verdict(table, group="version", outcome="ms", by=["p95", "median"], time="day", control="old")
+    log = {"arm": ["a", "b"] * 200, "outcome": rng.random(400), "propensity": [0.5] * 400}
+    answer = allais.best_arm(allais.TopTwo(GAINS, allais.Finite([0, 1]), delta=0.05), PROBLEM, seed=1)
+    stream = allais.ValueStream(GAINS)
+    stream.add_many(rng.random(200))
+    choices = allais.people.Choices.lottery_or_sure(
+        {"person": ["a"] * 6, "win": [10] * 6, "probability": [0.2, 0.4, 0.4, 0.5, 0.6, 0.9], "sure": [4] * 6,
+         "took_lottery": [0, 0, 1, 0, 1, 1]}
+    )  # fmt: skip
+    fixed = allais.people.Family(alpha=0.88, loss_aversion=1.0)
+    fit = allais.people.fit(choices, fixed, prior=True)
+    interview = allais.people.Interview(fixed, seed=1, questions=3, unit="euros")
+    while not interview.settled:
+        interview.tell(interview.ask(), "A")
+    test = evidence.Test(["old", "new"], by="median")
+    for number in range(40):
+        test.add(("old", "new")[number % 2], 5.0 + number % 7)
+    shared = allais.simulate(
+        allais.NPTS(GAINS, UNIT), PROBLEM, 50, n_runs=2, seed=1, people={"<ann>": GAINS, "bob": allais.cvar(0.1)}
+    )
+    population = PopulationTable((Group("eta", "log odds", 0.6, 0.5, 0.7, 0.4, 0.2, 0.6),))
+    return {
+        "preference": allais.Preference.tversky_kahneman(),
+        "explanation": GAINS.explain(Discrete({50: 0.1, 0: 0.9})),
+        "answer": answer,
+        "learner": answer.learner,
+        "results": allais.simulate(allais.UCB1(UNIT), PROBLEM, n_rounds=100, n_runs=2, seed=1),
+        "comparison": allais.compare([allais.UCB1(UNIT), allais.NPTS(GAINS, UNIT)], PROBLEM, 100, n_runs=2, seed=1),
+        "verdicts": verdicts,
+        "verdict": verdicts[0],
+        "evaluation": evaluate(read_decisions(log), {"always a": "a", "mixed": {"a": 0.5, "b": 0.5}}, by=[GAINS]),
+        "stream": stream,
+        "test": test,
+        "shared memory": shared,
+        "fit": fit,
+        "fits": allais.people.compare({"people": fixed, "steeper": allais.people.Family(alpha=0.5)}, choices, folds=2),
+        "groups": allais.people.groups(choices, fixed, n_types=1, seed=1),
+        "population": population,
+        "interview": interview,
+        "people prefer": allais.people.recommend(answer.learner, fit, seed=1),
+        "study": allais.people.study(2, 3, n_rounds=50, n_runs=1),
+        "raced": allais.searches.from_optuna(
+            finished(1, 2), lambda trial: trial.suggest_float("x", 0, 9) + 0.01, top=2
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_result_is_a_table_in_html_and_every_number_is_in_the_frame(name):
-    one = RESULTS[name]
+    one = results()[name]
     shown, rows = one._repr_html_(), showing.rows_of(one)
     assert shown.count("<tr>") == len(rows) + 1
     assert all(html.escape(line) in shown for line in one.headline.splitlines())
@@ -84,9 +114,9 @@ def test_a_result_is_a_table_in_html_and_every_number_is_in_the_frame(name):
     assert isinstance(one.to_frame(), pd.DataFrame)  # the first that is installed
 
 
-@pytest.mark.parametrize("name", [name for name in RESULTS if name != "fit"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "fit"])
 def test_a_result_draws_itself(name):
-    one = RESULTS[name]
+    one = results()[name]
     ax = one.plot()
     assert ax.lines or ax.patches
     assert one.plot(ax=ax) is ax
@@ -98,29 +128,29 @@ def test_every_public_class_with_rows_is_shown():
     named = {getattr(place, name) for place in places for name in getattr(place, "__all__", ())}
     has_rows = {one for one in named if isinstance(one, type) and (hasattr(one, "rows") or hasattr(one, "frame_rows"))}
     shown = has_rows - {allais.forests.OutcomeForest}  # whose rows are contexts
-    assert len(shown) >= len(RESULTS)
+    assert len(shown) >= len(NAMES)
     for one in shown:
         assert all(hasattr(one, name) for name in ("_repr_html_", "to_frame", "plot", "headline")), one
 
 
 def test_a_row_of_a_picture_is_named_and_ends_where_its_interval_does():
-    ax = ANSWER.plot()
+    ax = results()["answer"].plot()
     assert [label.get_text() for label in ax.get_yticklabels()] == ["new", "<old>"]  # the best first
     line, dot = ax.lines[:2]
-    row = ANSWER.rows()[0]
+    row = results()["answer"].rows()[0]
     assert (*line.get_xdata(), *dot.get_xdata()) == (row["value low"], row["value high"], row["value"])
 
 
 def test_what_all_rows_have_is_said_once_above_them():
-    ax = RESULTS["evaluation"].plot()
+    ax = results()["evaluation"].plot()
     assert [label.get_text() for label in ax.get_yticklabels()] == ["always a", "mixed"]
     assert ax.get_title() == "the mean"
     mpl.pyplot.close(ax.figure)
 
 
 def test_names_are_escaped_and_a_long_table_says_what_it_leaves_out():
-    assert "&lt;old&gt;" in ANSWER._repr_html_()
-    assert "<old>" not in ANSWER._repr_html_()
+    assert "&lt;old&gt;" in results()["answer"]._repr_html_()
+    assert "<old>" not in results()["answer"]._repr_html_()
     learner = allais.NPTS(GAINS, UNIT).start(range(50), seed=1)
     shown = learner._repr_html_()
     assert shown.count("<tr>") == 21
@@ -147,14 +177,14 @@ def test_arms_of_several_types_make_a_column_of_text():
 
 def test_what_cannot_be_shown_is_refused(monkeypatch):
     with pytest.raises(ValueError, match="pandas, polars, pyarrow; got 'excel'"):
-        ANSWER.to_frame("excel")
+        results()["answer"].to_frame("excel")
     monkeypatch.setattr(showing, "find_spec", lambda name: None)
     with pytest.raises(allais.errors.MissingExtra, match="a data frame needs pandas"):
-        ANSWER.to_frame()
+        results()["answer"].to_frame()
 
 
 def test_a_fit_draws_its_curves_and_a_stream_without_samples_shows_only_its_line():
-    figure = RESULTS["fit"].plot()
+    figure = results()["fit"].plot()
     assert figure.axes
     mpl.pyplot.close(figure)
     assert allais.ValueStream(GAINS)._repr_html_() == "<p>0 samples</p>"

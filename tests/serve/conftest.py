@@ -154,12 +154,18 @@ def with_tables(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def database(request: pytest.FixtureRequest, tmp_path: Path, with_tables: Callable[[str], str]) -> str:
+def database(request: pytest.FixtureRequest, tmp_path: Path, with_tables: Callable[[str], str]) -> Iterator[str]:
     """The address of a database of either kind, which has tables and nothing in them."""
     if request.param == "sqlite":
-        return str(shutil.copy(with_tables("sqlite"), tmp_path / "advisor.db"))
-    template = with_tables("postgresql")
-    return request.getfixturevalue("postgres").make(f"advisor_{uuid.uuid4().hex}", template)
+        yield str(shutil.copy(with_tables("sqlite"), tmp_path / "advisor.db"))
+        return
+    template, server, name = (
+        with_tables("postgresql"),
+        request.getfixturevalue("postgres"),
+        f"advisor_{uuid.uuid4().hex}",
+    )
+    yield server.make(name, template)
+    server.drop(name)
 
 
 @pytest.fixture

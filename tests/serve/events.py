@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from allais.learner import Learner
 from allais.serve.api.schemas import ExperimentSettings
-from allais.serve.core import experiment
+from allais.serve.core.features import Candidates, ask_with
 from allais.serve.core.parse_settings import learner_from_settings, rows_of_arms
 from allais.serve.core.restore import apply
 from allais.serve.store import tables
@@ -36,9 +36,9 @@ def lived_again(address: str, settings: dict[str, Any]) -> Learner:
         event = json.loads(row.body)
         match event:
             case {"ask": [[number, arm]], **more}:
-                choice, repeated = experiment.ask(learner, None, more.get("allowed"))
+                choice = learner.ask(allowed=more.get("allowed"))
                 assert (choice.id, choice.arm) == (number, arm), f"choice {number} differs from that of a run in peace"
-                assert repeated == event
+                assert more.keys() <= {"allowed"}
             case {"chose": number, "arm": row}:
                 choice, repeated = ask(learner, settings)
                 assert (choice.id, choice.arm) == (number, row), f"choice {number} differs from that of a run in peace"
@@ -50,8 +50,10 @@ def lived_again(address: str, settings: dict[str, Any]) -> Learner:
 
 def ask(learner: Learner, settings: dict[str, Any]) -> Any:
     """A choice as the service makes it for a call that says nothing."""
-    rows = rows_of_arms(ExperimentSettings(**settings)) if "terms" in settings else None
-    return experiment.ask(learner, None, None, rows)
+    if "terms" not in settings:
+        return learner.ask(), None
+    rows = rows_of_arms(ExperimentSettings(**settings))
+    return ask_with(learner, None, None, Candidates(rows, None), None)
 
 
 def goes_on_alike(client: Any, address: str, settings: dict[str, Any], rounds: int = 20) -> None:

@@ -99,3 +99,8 @@ class Postgres:
             made = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
             connection.execute(made.format(sql.Identifier(database), sql.Identifier(template)))
         return self.address(database)
+
+    def drop(self, database: str) -> None:
+        """Be rid of a database, with whoever is still connected to it, before it is written to the disk."""
+        with psycopg.connect(self.address("postgres"), autocommit=True) as connection:
+            connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(database)))

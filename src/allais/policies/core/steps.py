@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from allais._kernels import kernel
+from allais._kernels import kernel, routine
 from allais.bands.base import widen
 from allais.samples.draws import stream_of, uniform
 from allais.samples.drift import told_ever
@@ -40,7 +40,7 @@ def survey(first, state):
     return _asked_first(first, state, m, told, any_judged), m
 
 
-@kernel
+@routine
 def _asked_first(first, state, m, told, any_judged):
     """What `survey` returns while an arm in play has not been told often enough."""
     chosen, overdue, most = -1, -1, 0

@@ -96,8 +96,7 @@ class Experiment:
             fixed = None if self.settings.test is None else fixed_arm(self.settings.test, call, self.learner)
             if fixed is not None:
                 preference, allowed, among = None, [fixed[0]], None
-            whose = None if preference is None else preference[1]
-            plain = among is None and context is None
+            whose, plain = None if preference is None else preference[1], among is None and context is None
             if plain:
                 choice = self.learner.ask(preference=whose, allowed=allowed)
                 event: dict[str, Any] = {"ask": [[choice.id, choice.arm]]}
@@ -112,8 +111,8 @@ class Experiment:
         shown: Any = choice.arm if among is None else among.name_of(choice.arm)
         likely, reason = (choice.propensity, "") if fixed is None else fixed[1:]
         if not reason:
-            about = shown, whose, self.settings.unit
-            reason = self.learner.why(*about) if plain else reason_for(self.learner, *about, among, context)
+            asked = shown, whose, self.settings.unit
+            reason = self.learner.why(*asked) if plain else reason_for(self.learner, *asked, among, context)
         answer = {"choice": number, "arm": shown, "propensity": likely, "why": reason, "would": None}
         detail: dict[str, Any] = {"why": reason}
         if unused is not None:
