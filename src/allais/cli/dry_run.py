@@ -66,7 +66,7 @@ class Piloted(Problem):
         return self._problem.run(arm, seed) if reward is None else reward
 
 
-def require_ours(path: Path) -> None:
+def require_pilot_runs(path: Path) -> None:
     """Refuse to replace a file that does not hold pilot runs."""
     if path.exists() and path.stat().st_size and _document(path).get("format") != FORMAT:
         raise ValueError(f"pilot runs are written to {path}, which exists and holds something else. Move it away.")
@@ -151,7 +151,7 @@ def predict(spec: SearchSpec, executor: Executor, pilot: int, path: Path, journa
     problem, policy = spec.problem, spec.policy
     if spec.common_random_numbers:
         policy = with_common_numbers(policy)
-    require_ours(path)
+    require_pilot_runs(path)
     pilots = _Pilots(spec, executor, FailureLog(journal), patience)
     pilots.run(dict.fromkeys(range(problem.n_arms), pilot))
     keep(path, spec, pilots.done)

@@ -62,7 +62,8 @@ class Locations(NamedTuple):
 def locations_of(preference: Preference, noise: NoiseOfArms) -> Locations:
     """The tables of a preference for the noise of arms."""
     sign = -1.0 if preference.costs else 1.0
-    degree = 1.0 if preference.utility is None else _degree(preference)
+    utility: Any = preference.utility
+    degree = 1.0 if utility is None else utility.alpha if isinstance(utility, PowerUtility) else None
     n_arms = noise.shape.size
     if degree is not None:
         shapes = [moved(shape, scale=sign) for shape in noise.shapes]
@@ -74,7 +75,6 @@ def locations_of(preference: Preference, noise: NoiseOfArms) -> Locations:
         shapes = [moved(noise.shapes[k], scale=sign * s) for k, s in distinct]
         index = np.array([distinct.index(pair) for pair in pairs])
         spread, worth = np.ones(n_arms), np.ones(n_arms)
-    utility: Any = preference.utility
     tables = [_table(preference.gains, preference.losses, utility, shape) for shape in shapes]
     first = np.cumsum([0, *(len(table.cells) for table in tables)])
     return Locations(
@@ -85,14 +85,8 @@ def locations_of(preference: Preference, noise: NoiseOfArms) -> Locations:
         worth.copy(),
         np.array([table.excess for table in tables]),
         np.array([table.hint + start for table, start in zip(tables, first[:-1], strict=True)]),
-        preference.utility is None
-        and isinstance(preference.gains, Identity)
-        and isinstance(preference.losses, Identity),
+        utility is None and isinstance(preference.gains, Identity) and isinstance(preference.losses, Identity),
     )
-
-
-def _degree(preference: Preference) -> float | None:
-    return preference.utility.alpha if isinstance(preference.utility, PowerUtility) else None
 
 
 class _Table(NamedTuple):

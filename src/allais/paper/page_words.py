@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from allais.paper.experiments import CORRECTED, DIFFERS, HOLDS, MISPRINT
 from allais.paper.runner import Stored
+from allais.report.markup import count
 
 
 class Erratum(NamedTuple):
@@ -123,10 +124,11 @@ def counts(results: Sequence[Stored]) -> str:
     """How the paper's claims came out."""
     kinds = kinds_of(results)
     strange = sum(not one.as_expected for stored in results for one in stored.result.findings)
-    ending = f" {_number(strange, 'finding')} NOT as expected." if strange else ""
+    ending = f" {count(strange, 'finding')} NOT as expected." if strange else ""
+    misprints = "is a misprint" if kinds[MISPRINT] == 1 else "are misprints"
     return (
-        f"Of {_number(sum(kinds.values()), 'claim')} of the paper {kinds[HOLDS]} hold as printed, "
-        f"{kinds[CORRECTED]} once corrected, and {kinds[MISPRINT]} {_are(kinds[MISPRINT])}"
+        f"Of {count(sum(kinds.values()), 'claim')} of the paper {kinds[HOLDS]} hold as printed, "
+        f"{kinds[CORRECTED]} once corrected, and {kinds[MISPRINT]} {misprints}"
         + (f"; {kinds[DIFFERS]} came out differently" if kinds[DIFFERS] else "")
         + f".{ending}"
     )
@@ -171,11 +173,3 @@ def _roads(facts: Mapping[str, Mapping[str, Any]]) -> str:
         f"{roads['longer']:.0f} s longer, the one that people prefer: OFUL ends on {roads['OFUL']}, W-OFUL, which "
         f"knows the noise, on {roads['W-OFUL']}."
     )
-
-
-def _are(count: int) -> str:
-    return "is a misprint" if count == 1 else "are misprints"
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

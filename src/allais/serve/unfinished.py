@@ -100,7 +100,7 @@ def reward(experiment: Experiment, number: int, call: Reward, now: float) -> lis
     found = experiment.open.get(number)
     if experiment.elapsed:
         if call.outcome is not None or cut is not None:
-            raise Refused(422, "here an outcome is the time until its reward comes; got an outcome. Leave it out.")
+            raise Refused(422, "here an outcome is the time until the reward comes; got an outcome. Leave it out.")
         if found is None:
             return None
         experiment.require_open()

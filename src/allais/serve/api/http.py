@@ -56,7 +56,7 @@ CORS = [
 ]
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds; as Prometheus's own
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-OTHER = "other"  # of a route or a method that is none of ours: callers must not make up labels
+OTHER = "other"  # of a route or a method that the service does not have: callers must not make up labels
 TRACE = re.compile(rb"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")  # https://www.w3.org/TR/trace-context
 FACTS = ("method", "route", "status", "ms", "key", "request")  # of a request, in the order of a line
 INTERNAL_ERROR = Refused(500, "internal error in the service; its log has the details.")

@@ -41,7 +41,7 @@ PATH = "/v1/experiments/{name}"
 
 
 class DirectRoute(APIRoute):
-    """A route that is documented as all are, and answers without the framework, whose work would take longer than ours.
+    """A route that is documented as all are, and answers without the framework, which would take most of the time.
 
     Its function takes the service, a key with the scope `decide`, the name of an experiment, and a body.
     """

@@ -6,6 +6,7 @@ import json
 import secrets
 import time
 from functools import partial
+from operator import methodcaller
 from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, tuple_, update
@@ -142,7 +143,7 @@ async def erase_person(service: Service, person: str, key: Key) -> None:
     wanted = select(table.c.experiment, table.c.number).where(table.c.person == person).limit(AT_A_TIME)
     while some := await service.read(lambda connection: list(map(tuple, connection.execute(wanted)))):
         these = update(table).where(tuple_(table.c.experiment, table.c.number).in_(some)).values(person=None)
-        await service.change(partial(_do, these))
+        await service.change(methodcaller("execute", these))
         erased = True
     if erased:
         await service.write([audited(key, "erase person", alias)])
@@ -156,7 +157,3 @@ def _erase(connection: Connection, person: str, alias: str) -> bool:
     about = update(tables.audit).where(tables.audit.c.target == person, tables.audit.c.action.in_(ABOUT_PEOPLE))
     found += connection.execute(about.values(target=alias)).rowcount
     return bool(found)
-
-
-def _do(statement: Any, connection: Connection) -> None:
-    connection.execute(statement)

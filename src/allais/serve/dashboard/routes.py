@@ -80,7 +80,6 @@ def refused(request: Request, refusal: Refused) -> Response:
 
 
 def _page(template: str, status: int = 200, *, signed_in: bool = True, **given: Any) -> Response:
-    """A whole page."""
     return _html(render(f"{PLACE}/templates/{template}.html.j2", signed_in=signed_in, **given), status)
 
 
@@ -140,7 +139,7 @@ def _fresh(request: Request, content: str) -> Response:
 
 @router.get("/static/{name}")
 async def file(name: str) -> Response:
-    """A file of ours."""
+    """The style sheet of the dashboard, or its script."""
     if name not in STATIC:
         raise not_found("a file", name, "See the pages themselves.")
     kind, parts = STATIC[name]

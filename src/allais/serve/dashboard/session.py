@@ -76,7 +76,7 @@ def is_secure(request: Request) -> bool:
 
 
 async def form_of(request: Request) -> dict[str, str]:
-    """What a form of ours sent; forms of other sites are refused."""
+    """What a form of the dashboard sent; forms of other sites are refused."""
     origin = request.headers.get("origin")
     site = request.headers.get("sec-fetch-site", "same-origin")
     ours = urlsplit(origin).netloc == request.headers.get("host") if origin else site in ("same-origin", "none")
