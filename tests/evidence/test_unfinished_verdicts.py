@@ -145,6 +145,7 @@ def test_a_tail_that_nobody_could_see_is_open_without_bounds():
     assert found.word == "not yet"
     assert found.p_value == 1.0
     assert found.vague == ("at least ", "at least ")
+    assert found.forecast is None
     assert found.values[1].high == found.difference.high == math.inf
     one_sided = log_of(1.4)
     slow = (np.array(one_sided["variant"]) == "canary") & (one_sided["ms"] > 400.0)
@@ -153,6 +154,12 @@ def test_a_tail_that_nobody_could_see_is_open_without_bounds():
     assert sure.word == "worse"  # the canary is worse already by what is known of it
     assert sure.difference.high == sure.relative.high == math.inf
     assert sure.p_value < 0.05
+
+
+def test_nothing_is_foretold_where_more_outcomes_need_not_tell_more():
+    found = verdict(_cut(log_of(1.02), 400.0), **COLUMNS, by=["mean", "p99", "median"], bounds=(0.0, 9_000.0))
+    assert [one.word for one in found] == ["not yet"] * 3
+    assert [one.forecast is None for one in found] == [True, True, False]
 
 
 def test_cuts_on_both_sides_need_bounds_or_a_percentile():

@@ -303,3 +303,21 @@ def test_the_next_version_of_a_file_is_written_only_where_outcomes_are_unfinishe
     assert learner.snapshot()["version"] == 3
     learner.tell(learner.ask(), at_least=3.0)
     assert learner.snapshot()["version"] == 4
+
+
+def test_final_is_true_or_false_and_many_unfinished_outcomes_stay_small():
+    learner = NPTS(expected_value(costs=True), Bounded(0, 60)).start(["A21", "A28"], seed=1)
+    trip = learner.ask()
+    with pytest.raises(ValueError, match="final must be True or False; got 'yes'"):
+        learner.tell(trip, at_least=30.0, final="yes")
+    assert learner.unfinished == {"A21": 0, "A28": 0}
+    cuts = np.random.default_rng(1).uniform(0.0, 50.0, 30_000)
+    learner.observe("A21", [], at_least=cuts)
+    one_by_one = NPTS(expected_value(costs=True), Bounded(0, 60)).start(["A21", "A28"], seed=1)
+    for cut in cuts[:3_000].tolist():
+        one_by_one.observe("A21", [], at_least=[cut])
+    whole = NPTS(expected_value(costs=True), Bounded(0, 60)).start(["A21", "A28"], seed=1)
+    whole.observe("A21", [], at_least=cuts[:3_000])
+    assert one_by_one.snapshot()["unfinished"] == whole.snapshot()["unfinished"]
+    assert learner.unfinished["A21"] == 30_000
+    assert len(learner.snapshot()["unfinished"]["closed"]) <= 1_024

@@ -9,8 +9,10 @@ import pytest
 
 from allais import WLUCB, WSR, Bounded, Program, Simulator, expected_value, search
 from allais.errors import RunCut, RunFailed
-from allais.report.words import recommendation
+from allais.report.effort import explained
+from allais.report.words import by_mean, recommendation
 from allais.searches import Failures
+from allais.searches.forecast import chances
 
 POLICY = WLUCB(expected_value(costs=True), Bounded(0, 10), delta=0.1)
 AT_LEAST = Failures(then="at least")
@@ -35,6 +37,9 @@ def test_a_search_settles_on_runs_that_were_cut_off_and_says_how_many(tmp_path):
     assert cut == answer.learner.unfinished["bus"] > 5
     assert answer.pulls["bus"] == 0
     text = recommendation(answer)
+    assert by_mean(answer.learner).means["bus"] == 6.0
+    assert chances(answer) == {"metro": 1.0, "bus": 0.0}
+    assert explained(answer.learner, "bus").labels
     assert f"{cut:,} of the {cut:,} runs of 'bus' failed and count as at least 6" in text.replace('"', "'")
 
 

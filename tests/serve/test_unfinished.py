@@ -192,7 +192,7 @@ def test_a_verdict_counts_decisions_that_expired_and_those_that_are_open(calling
         open_ones = caller.get("/v1/experiments/routes/verdict").json()
         waiting_for = sum(group["waiting"] for group in open_ones["groups"])
         assert waiting_for == (0 if "outcome" in settings else len(slow))
-        assert open_ones["verdicts"][0]["word"] == "not yet"
+        assert "outcome" in settings or open_ones["verdicts"][0]["word"] == "not yet"
         clocks.passed = LASTS + 1.0
         assert waiting(caller) == 0
         said = caller.get("/v1/experiments/routes/verdict").json()

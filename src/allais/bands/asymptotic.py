@@ -98,34 +98,32 @@ class Asymptotic:
                 samples.completed(rewards)  # refuses what cannot occur
             at, counts = np.unique(samples.exact, return_counts=True)
             value, places = samples.value(preference), samples.places()
-            return self.interval_of_counts(preference, rewards, at, counts, places, value, exponent)
+            return counted_interval(self, preference, rewards, at, counts, places, value, exponent)
         seen = finite_array("rewards", samples) if rewards is None else rewards.check(samples)
         at, counts = np.unique(seen, return_counts=True)
         value = preference.estimate(seen)
-        return self.interval_of_counts(preference, rewards, at, counts, None, value, exponent)
+        return counted_interval(self, preference, rewards, at, counts, None, value, exponent)
 
-    def interval_of_counts(
-        self, preference: Preference, rewards: Rewards | None, at: FloatArray, counts: ArrayLike, places: Places | None,
-        value: float, exponent: float,
-    ) -> Interval:  # fmt: skip
-        """The same of outcomes that were counted; `places` also have those that are not finished."""
-        known, finished = [] if rewards is None else [rewards], np.asarray(counts)
-        low, high = -math.inf, math.inf
-        if places is None:
-            memory, ends = memory_of_counts(preference, [(at, finished.astype(np.int64))]), np.zeros((2, 1))
-            memory.value[0] = value
-            rule = self.rule(preference, known)
-            widen(rule, rule.kept(1), memory, exponent, ends[0], ends[1])
-            low, high = ends[:, 0].tolist()
-        elif finished.sum() >= (LEAST if level_of(preference) is not None else self._least(exponent)):
-            bounds = (-math.inf, math.inf) if rewards is None else rewards.support
-            times = float(multiple(exponent, False))
-            low, high = greenwood_ends(preference, places, times, exponent, self.rarest, bounds)
-        found = Interval(low, value, high)
-        return found if rewards is None else found.within(bounds_of(preference, rewards))
 
-    def _least(self, exponent: float) -> int:
-        return max(math.ceil(exponent / -math.log1p(-self.rarest)), LEAST)
+def counted_interval(
+    band: Asymptotic, preference: Preference, rewards: Rewards | None, at: FloatArray, counts: ArrayLike,
+    places: Places | None, value: float, exponent: float,
+) -> Interval:  # fmt: skip
+    """The interval of outcomes that were counted; `places` also have those that are not finished."""
+    known, finished = [] if rewards is None else [rewards], np.asarray(counts)
+    low, high, start = -math.inf, math.inf, max(math.ceil(exponent / -math.log1p(-band.rarest)), LEAST)
+    if places is None:
+        memory, ends = memory_of_counts(preference, [(at, finished.astype(np.int64))]), np.zeros((2, 1))
+        memory.value[0] = value
+        rule = band.rule(preference, known)
+        widen(rule, rule.kept(1), memory, exponent, ends[0], ends[1])
+        low, high = ends[:, 0].tolist()
+    elif finished.sum() >= (LEAST if level_of(preference) is not None else start):
+        bounds = (-math.inf, math.inf) if rewards is None else rewards.support
+        times = float(multiple(exponent, False))
+        low, high = greenwood_ends(preference, places, times, exponent, band.rarest, bounds)
+    found = Interval(low, value, high)
+    return found if rewards is None else found.within(bounds_of(preference, rewards))
 
 
 def rarest_event(name: str, given: float) -> float:

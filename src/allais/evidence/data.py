@@ -85,7 +85,8 @@ class Log:
             of = f"{self.unfinished:,} of {self.outcome.size:,} outcomes are not finished"
             yield f"{of}: each counts where it is worse for a verdict, and in amounts as the end that is known."
         if self.unfinished and estimated:
-            yield "Where nothing is proven, they were cut off for other reasons than what would have come of them."
+            said = "Where nothing is proven, amounts are estimated, as if they"
+            yield f"{said} were cut off for other reasons than what would have come of them."
 
 
 def far_from(low: float, high: float) -> tuple[float, float]:

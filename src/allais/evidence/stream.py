@@ -93,8 +93,8 @@ class Test:
 
     >>> test, rng = Test(["control", "canary"], by="p95", unit="ms"), np.random.default_rng(1)
     >>> while not test.decided:
-    ...     test.add("control", rng.lognormal(5, 0.5))
-    ...     test.add("canary", 1.3 * rng.lognormal(5, 0.5))
+    ...     _ = test.add("control", rng.lognormal(5, 0.5))
+    ...     _ = test.add("canary", 1.3 * rng.lognormal(5, 0.5))
     >>> test.verdict()[0].word, len(test) < 6_000
     ('worse', True)
     >>> late = test.add("canary", at_least=2_000.0)  # milliseconds: still waiting

@@ -384,7 +384,7 @@ def _judged(
     elif not doubt and margin is not None and margin.relative and relative is None:
         doubt = "A margin in percent needs an amount of the control that is positive for sure. Give one in units."
     left = None
-    if word == "not yet":
+    if word == "not yet" and not any(found.vague):  # what is open of an amount may stay so, however many outcomes come
         left = still_needed(difference, relative, margin, metric.costs, known.looks[-1].units / 2.0, log)
     return Verdict(
         log.names[place], log.names[0], metric.name, word, (found.control, found.group), difference, relative,

@@ -9,7 +9,11 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
+<<<<<<< HEAD
 from allais._checks import Seed, brief, generator, whole
+=======
+from allais._checks import Seed, brief, generator, truth
+>>>>>>> w31
 from allais._system.locks import one_change_at_a_time
 from allais.errors import NotAdmitted
 from allais.files import DAMAGE, reason
@@ -147,7 +151,7 @@ class Learner(View):
         >>> learner.tell(trip, 47.0)
         """
         if reward is None:
-            return self._tell_cut(choice, known_cut(at_least, at_most, between), bool(final))
+            return self._tell_cut(choice, known_cut(at_least, at_most, between), truth("final", final))
         if at_least is not None or at_most is not None or between is not None:
             raise ValueError(f"an outcome is known, or what it lies between; got {reward!r} and both. Leave one out.")
         journal, engine = self._journal, self._engine

@@ -23,6 +23,7 @@ from allais.bands.holder import variation
 from allais.errors import NotAdmitted
 from allais.learner.choices import WIDEN
 from allais.learner.views import PreferenceView, clock_of, verbs_for
+from allais.lotteries import Discrete
 from allais.policies.core.base import Policy
 from allais.policies.core.verbs import exponent
 from allais.policies.npts import NPTS, CutBins, CutBinsRule, cut_room
@@ -196,6 +197,20 @@ def values_left_open(self: View, preference: Preference | None = None) -> dict[H
     engine = self._engine
     own = engine.policy.preference
     return left_open(engine, own if preference is None else preference.in_frame_of(own))
+
+
+def likely_distribution(learner: View, arm: Hashable) -> Discrete:
+    """An arm's most likely distribution, by its outcomes and what is known of those that are not finished.
+
+    >>> learner = NPTS(expected_value(costs=True), Bounded(0, 60)).start(["A21", "A28"], seed=1)
+    >>> learner.observe("A21", [20, 25, 40], at_least=[30])
+    >>> likely_distribution(learner, "A21")
+    Discrete({40: 0.5, 25: 0.25, 20: 0.25})
+    """
+    places = places_of_arm(learner._engine, learner._engine.index[arm])
+    masses = places.masses() if places.mass.size else places.base
+    shares = (masses[masses > 0.0] / masses.sum()).tolist()
+    return Discrete(dict(zip(places.at[masses > 0.0].tolist(), shares, strict=True)))
 
 
 # -- the arms as they look with unfinished outcomes ---------------------------------------------------

@@ -11,8 +11,8 @@ import numpy as np
 from allais._checks import FloatArray, IntArray
 from allais.learner import Learner
 from allais.learner.linear import LinearLearner
+from allais.learner.unfinished import likely_distribution
 from allais.linear.limits import linear_characteristic_time
-from allais.lotteries import Discrete
 from allais.preferences import Explanation, Preference
 from allais.preferences.valuation import amount
 from allais.report.markup import share
@@ -94,10 +94,8 @@ TO = " to "  # between the ends of a group
 
 def explained(learner: Learner, name: Hashable, preference: Preference | None = None) -> Explanation:
     """Why an arm is worth what it is, to the policy's preference or another, by the outcomes seen, in a few groups."""
-    outcomes, counts = learner.outcomes(name)
-    seen = Discrete(dict(zip(outcomes.tolist(), (counts / counts.sum()).tolist(), strict=True)))
     own = learner.policy.preference
-    whole = (own if preference is None else preference.in_frame_of(own)).explain(seen)
+    whole = (own if preference is None else preference.in_frame_of(own)).explain(likely_distribution(learner, name))
     return whole if len(whole.labels) <= MOST_ROWS else _grouped(whole)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from allais.bands import Interval
 from allais.learner import Learner
 from allais.learner.reading import sure_intervals
+from allais.learner.unfinished import likely_distribution
 from allais.policies.core.base import rarest_of
 from allais.policies.core.guardrails import Feasibility
 from allais.preferences import Explanation
@@ -43,6 +44,8 @@ def by_mean(learner: Learner) -> ByMean:
 def _mean(learner: Learner, name: Hashable) -> float:
     if not learner.policy.keeps_outcomes:
         return math.nan
+    if learner.unfinished[name]:
+        return likely_distribution(learner, name).mean
     outcomes, counts = learner.outcomes(name)
     return float(np.average(outcomes, weights=counts)) if counts.size else math.nan
 

@@ -13,6 +13,7 @@ from allais import theory
 from allais._checks import FloatArray
 from allais.bands import Holder
 from allais.learner import Learner
+from allais.learner.unfinished import likely_distribution
 from allais.policies.core.base import Policy
 from allais.policies.toptwo import PatientTopTwoRule
 from allais.policies.wlucb import WLUCB
@@ -196,6 +197,9 @@ def chances_of_best(learner: Learner, rng: np.random.Generator, draws: int = DRA
 def _drawn(learner: Learner, name: Hashable, rng: np.random.Generator, draws: int) -> FloatArray:
     """Values of an arm under random weights of its outcomes."""
     outcomes, counts = learner.outcomes(name)
+    if more := learner.unfinished[name]:
+        likely = likely_distribution(learner, name)
+        outcomes, counts = likely.outcomes, likely.probabilities * (counts.sum() + more)
     if not counts.size:
         return np.full(draws, np.nan)
     rows = max(AT_ONCE // counts.size, 1)

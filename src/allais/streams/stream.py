@@ -14,6 +14,7 @@ from allais._system.locks import one_at_a_time
 from allais.bands import Asymptotic, Betting, Holder, Interval
 from allais.bands._distribution_bounds import shifted
 from allais.bands._wagers import FIRST
+from allais.bands.asymptotic import counted_interval
 from allais.bands.base import bounds_of
 from allais.bands.betting import ends_by_bets
 from allais.files import DAMAGE, read_arrays, reason, require, whole, write_arrays
@@ -166,7 +167,7 @@ class ValueStream(Samples):
         if isinstance(self.band, Asymptotic):
             at, counts = self._known()
             seen = at, counts, self._places() if self._cuts.any else None
-            return self.band.interval_of_counts(self.preference, self.rewards, *seen, self.value(), exponent)
+            return counted_interval(self.band, self.preference, self.rewards, *seen, self.value(), exponent)
         if self.rewards is None:
             raise ValueError(
                 "an interval needs to know the samples' bounds; this stream was made without rewards. "

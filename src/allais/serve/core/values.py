@@ -145,6 +145,7 @@ class Known(NamedTuple):
     shares: dict[str, float] | None  # that were planned, where they were kept
     unit: str
     ages: dict[int, Cut]  # what time tells of open decisions, where the outcome is elapsed time
+    counts_expired: bool  # so that rows are as decisions were made: those that expire come late
 
     @classmethod
     def of(cls, experiment: Experiment) -> Known:
@@ -164,8 +165,9 @@ class Known(NamedTuple):
             planned = None  # one after the other, so that shares changed
         if len(arms) > MOST_GROUPS:
             raise Refused(409, f"a verdict compares {MOST_GROUPS} arms at most; {experiment.name!r} has {len(arms):,}.")
-        ages = ages_of(experiment)
-        return cls(experiment.id, test, policy, arms, ever, planned, experiment.settings.unit, ages)
+        settings, ages = experiment.settings, ages_of(experiment)
+        counts = experiment.elapsed or settings.expires_as is not None
+        return cls(experiment.id, test, policy, arms, ever, planned, settings.unit, ages, counts)
 
 
 class Judged(NamedTuple):
@@ -228,7 +230,8 @@ def judged(connection: Connection, known: Known) -> Judged:
         return Judged(groups, None, [*gone, *_missing(groups, None)])
     order = [names[first], *(name for name in enough if name != names[first])]
     place = {name: k for k, name in enumerate(order)}
-    told = sorted((row for row in told if row.arm in place), key=lambda row: (row.closed_at or math.inf, row.number))
+    when = {row.number: row.closed_at if row.closed_at and not known.counts_expired else row.asked_at for row in told}
+    told = sorted((row for row in told if row.arm in place), key=lambda row: (when[row.number], row.number))
     users = None
     if test.shares is not None and any(row.person is not None for row in told):
         _, users = numbered([row.number if row.person is None else row.person for row in told])
@@ -236,7 +239,7 @@ def judged(connection: Connection, known: Known) -> Judged:
     low, high = np.array(ends, dtype=np.float64).T
     log = Log(
         tuple(order), np.array([place[row.arm] for row in told]), known_ends((low, high)), users,
-        np.maximum.accumulate([row.closed_at or row.asked_at for row in told]),
+        np.maximum.accumulate([when[row.number] for row in told]),
         reach=(low, high) if (low < high).any() else None,
     )  # fmt: skip
     by, costs, bounds, rarest = metrics_of_test(test, known.policy, order)
