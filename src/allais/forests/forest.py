@@ -199,7 +199,7 @@ class OutcomeForest:
         Args:
             context: The context.
         """
-        return self.rows((context,), 1)[0]  # type: ignore[no-any-return]
+        return self.rows((context,), 1)[0]
 
     def rows(self, contexts: Iterable[Flat], many: int) -> FloatArray:
         """Checked contexts as numbers.
