@@ -110,6 +110,7 @@ def test_the_mass_of_the_best_that_could_happen_is_shared_among_contexts_as_outc
         ({"window": 10}, "a context is missing"),
         ({"clock": [300, 2**40, 2, 0]}, "the clock"),
         ({"sketch": [99] * 16}, "sketch"),
+        ({"batch": [0.0, -1.0, 0.0, 0.0]}, "ranks"),
     ],
 )
 def test_a_damaged_forest_is_refused_before_a_kernel_reads_it(damage, said):
@@ -180,3 +181,48 @@ def test_features_beyond_the_most_are_left_out_and_named():
         forest.learn({f"x{k}": 1.0}, 0, 1.0)
     assert len(forest.encoding) == MOST_COLUMNS
     assert forest.encoding.unused({"x1": 1.0, "x260": 1.0}) == ["x260"]
+
+
+def days(n: int, rain_matters: float, seed: int) -> tuple[list[dict[str, object]], np.ndarray, np.ndarray]:
+    """Each day has 16 outcomes and a shock of its own, which all arms share; dates tell the days apart."""
+    rng = np.random.default_rng(seed)
+    day = np.arange(n) // 16
+    shocks, wet = rng.standard_normal(day[-1] + 1), rng.random(n) < 0.5
+    contexts = [
+        {"weekday": "abcdefg"[d % 7], "month": int(d // 30), "rain": bool(w)}
+        for d, w in zip(day.tolist(), wet, strict=True)
+    ]
+    return contexts, rng.integers(0, 2, n), 50.0 + shocks[day] + rain_matters * wet + rng.standard_normal(n)
+
+
+def test_days_that_differ_are_not_taken_for_what_their_dates_say():
+    contexts, arms, outcomes = days(1_600, 0.0, seed=10)
+    forest = OutcomeForest.fit(contexts, arms, outcomes)
+    assert forest.splits() == {}
+    order = np.random.default_rng(11).permutation(1_600)  # as if each were independent: bad days have dates
+    shuffled = OutcomeForest.fit([contexts[k] for k in order], arms[order], outcomes[order])
+    assert set(shuffled.splits()) == {"weekday", "month"}
+
+
+def test_what_matters_is_found_though_the_outcomes_of_a_day_resemble_each_other():
+    # rain shifts outcomes by more than a standard deviation: a Bayes factor beyond e^200, of which a fifth is left
+    forest = OutcomeForest.fit(*days(1_600, 2.0, seed=12))
+    assert next(iter(forest.splits())) == "rain"
+    means = {wet: float(np.dot(*forest.weights({"rain": wet}, 0))) for wet in (True, False)}
+    assert means[True] - means[False] == pytest.approx(2.0, abs=0.5)
+
+
+def test_a_mixture_gives_every_tree_the_same_say():
+    forest = OutcomeForest.fit(*table(1_200, seed=13, useless=2))
+    contexts = [{"weather": "rain", "x0": x, "x1": 1.0 - x} for x in (0.05, 0.5, 0.95)]
+    trees, rows = forest.trees, forest.rows([checked_context(one) for one in contexts], 3)
+    for context, cells in zip(contexts, forest.cells_of(rows, np.ones(3, dtype=np.int64)), strict=True):
+        leaves = [int(trees.sketch[cell // 2, 1]) for cell in cells.tolist()]
+        assert len(set(leaves)) > 1
+        means = [
+            np.average(trees.places[k, : trees.sizes[k]], weights=trees.counts[k, : trees.sizes[k]]) for k in leaves
+        ]
+        outcomes, shares = forest.weights(context, 1)
+        assert (np.diff(outcomes) > 0.0).all()
+        assert outcomes @ shares == pytest.approx(np.mean(means), rel=1e-12)
+        assert outcomes[0] == min(trees.places[k, 0] for k in leaves)

@@ -88,3 +88,13 @@ def test_auto_takes_the_contextual_policy_where_contexts_are_the_goal(calling):
     with calling() as caller:
         caller.create("providers", **{**PROVIDERS, "policy": {"type": "auto", "goal": "contexts"}})
         assert "ContextualNPTS" in caller.get(URL).text
+
+
+def test_the_page_does_not_hold_one_arm_for_the_best_where_that_goes_by_the_context(calling):
+    with calling() as caller:
+        caller.create("providers", **PROVIDERS)
+        play(caller, 30, 2)
+        caller.post("/sign-in", data={"key": caller.key})
+        page = caller.get("/experiments/providers").text
+        assert "What is chosen goes by" in page
+        assert "Against always the best mean" not in page  # whoever changes arms by the context would have lost more

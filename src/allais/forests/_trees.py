@@ -7,6 +7,9 @@ distributions against one (Jeffreys priors). Under one distribution it ever exce
 (Ville), so useless features seldom split anything. Half of the candidates are two conditions joined by an exclusive
 or, which finds interactions whose parts show nothing by themselves.
 
+Evidence counts outcomes as if they were independent, and those of a day or of an incident are not. How much sums of
+ranks of outcomes in a row vary, beyond what independent ones would, says by how much to divide it.
+
 Arms share the splits. Each split has, for each arm, the log odds that this arm differs between its sides: an arm's
 outcomes in a context are those of the child of the last split that concerns it, or of the root.
 """

@@ -199,9 +199,7 @@ class OutcomeForest:
         Args:
             context: The context.
         """
-        found = np.empty(len(self.encoding))
-        self.encoding.row(context, found)
-        return found
+        return self.rows((context,), 1)[0]
 
     def rows(self, contexts: Iterable[Flat], many: int) -> FloatArray:
         """Checked contexts as numbers.
@@ -321,15 +319,14 @@ class OutcomeForest:
 
     def document(self) -> dict[str, Any]:
         """All of it, as JSON can say it."""
-        trees = self.trees
-        used, nodes = min(int(trees.clock[TOLD]), trees.raw.size), int(trees.clock[NODES])
-        sketches, columns = int(trees.clock[SKETCHES]), len(self.encoding)
+        trees, clock = self.trees, self.trees.clock.tolist()
+        used, nodes = min(clock[TOLD], trees.raw.size), clock[NODES]
         inner = np.flatnonzero(trees.nodes[:nodes, FEATURE] >= 0)
-        rows = trees.rows[:used, :columns]
+        rows = trees.rows[:used, : len(self.encoding)]
         return {
             "encoding": self.encoding.document(),
             "window": trees.raw.size,
-            "clock": trees.clock.tolist(),
+            "clock": clock,
             "weight": trees.weight.tolist(),
             "batch": trees.batch.tolist(),
             "rows": [[None if x != x else x for x in row] for row in rows.tolist()],
@@ -343,7 +340,7 @@ class OutcomeForest:
             "sketch": trees.sketch[:nodes].ravel().tolist(),
             "sketches": [
                 [trees.places[k, :size].tolist(), trees.counts[k, :size].tolist()]
-                for k, size in enumerate(trees.sizes[:sketches].tolist())
+                for k, size in enumerate(trees.sizes[: clock[SKETCHES]].tolist())
             ],
         }
 
@@ -365,8 +362,8 @@ class OutcomeForest:
         trees.weight[:] = finite_list(document["weight"], "a weight")
         trees.categorical[:] = encoding.categorical
         trees.batch[:] = finite_list(document["batch"], "ranks")
-        require((trees.batch[1:] >= 0.0).all(), "ranks are wrong")
-        require((trees.weight >= 1.0).all() and trees.weight[1] < 1e6, "a weight is wrong")
+        sound = (trees.weight >= 1.0).all() and trees.weight[1] < 1e6 and (trees.batch[1:] >= 0.0).all()
+        require(sound, "a weight is wrong, or ranks are")
         rows = document["rows"]
         require(isinstance(rows, list) and len(rows) == used, "a context is missing")
         for k, row in enumerate(rows):

@@ -127,19 +127,15 @@ class ContextualLearner(Learner):
         if contexts is None:
             Learner.observe(self, arm, rewards)
             return
-        if isinstance(contexts, str):
-            checked_context(contexts)  # which refuses it
-        given = [contexts] * finite_array("rewards", rewards).size if isinstance(contexts, Mapping) else [*contexts]
+        alone = isinstance(contexts, Mapping | str)  # text is refused as a context, and not as its letters
+        given = [contexts] * finite_array("rewards", rewards).size if alone else [*contexts]
         self._observe_in(arm, rewards, [checked_context(one) for one in given])
 
     @one_change_at_a_time
     def _observe_in(self, arm: Hashable | list[Any], rewards: ArrayLike, contexts: list[Flat]) -> None:
         many = finite_array("rewards", rewards).size
         if len(contexts) != many:
-            raise ValueError(
-                f"each reward has its context; got {many} reward{'s' * (many != 1)} and {len(contexts)} "
-                f"context{'s' * (len(contexts) != 1)}. Give a list with that of each, or one context for all."
-            )
+            raise ValueError(f"each reward has its context; got {len(contexts)} for {many}. Give all, or one alone.")
         engine = self._engine
         event = changes.observe(engine, arm, rewards, [], lambda arms, told: engine.learn_in(contexts, arms, told))
         self._write({**event, "contexts": contexts})

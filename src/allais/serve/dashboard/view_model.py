@@ -247,7 +247,8 @@ def _across(learner: Learner) -> list[dict[str, Any]]:
 def _by_mean(learner: Learner, *, by_features: bool) -> ByMean:
     """What the mean would choose; a linear policy tells means by theta, and with features it depends on the moment."""
     if learner.policy.keeps_outcomes or not learner.samples:
-        return by_mean(learner)
+        found = by_mean(learner)
+        return ByMean(None, found.means) if by_features else found
     mine = learner.policy.preference
     plainly = expected_value(reference=mine.reference, costs=mine.costs)
     means = {name: sure_amount(plainly, value) for name, value in learner.value(plainly).items()}
