@@ -9,11 +9,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-<<<<<<< HEAD
-from allais._checks import Seed, brief, generator, whole
-=======
-from allais._checks import Seed, brief, generator, truth
->>>>>>> w31
+from allais._checks import Seed, brief, generator, truth, whole
 from allais._system.locks import one_change_at_a_time
 from allais.errors import NotAdmitted
 from allais.files import DAMAGE, reason

@@ -14,12 +14,6 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from allais.serve.api.http import BOUNDS, OTHER, Requests, requests_log
 from allais.serve.core.service import Service
 
-<<<<<<< HEAD
-=======
-BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds; as Prometheus's own
-METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-OTHER = "other"  # of a route or a method that the service does not have: callers must not make up labels
->>>>>>> w26b
 FREQUENT = {f"/v1/experiments/{{name}}/{verb}": verb for verb in ("decide", "reward")}
 
 
