@@ -99,6 +99,19 @@ def test_a_damaged_experiment_does_not_keep_the_others_from_starting(calling, da
         assert again.get("/experiments/bad").status_code == 503
 
 
+def test_events_whose_end_is_hidden_are_missed_though_no_decision_waits(calling, database, monkeypatch):
+    with calling(snapshot_every=10**9) as caller:
+        caller.create()
+        monkeypatch.setattr(type(caller.service), "_take_snapshot", no_snapshot)
+        for _ in range(2):
+            caller.tell(caller.ask()["choice"], 7.0)
+    change(database, "DELETE FROM events WHERE seq > 2")  # as a damaged index does: no gap, and nothing is open
+    with calling() as again:
+        answer = again.post("/v1/experiments/routes/decide", json={})
+        assert answer.status_code == 503
+        assert "its events end before its decision 2" in answer.json()["error"]
+
+
 def test_a_broken_experiment_can_be_deleted_and_its_name_used_again(calling, database):
     with calling() as caller:
         caller.create("bad")

@@ -89,9 +89,11 @@ def load(connection: Connection, row: Row[Any], clock: Clock | None = None) -> E
             raise ValueError(f"its event {seq} is missing")
         require_same(stored, f"its event {seq}", body, row.id, seq)
         apply(learner, json.loads(body))
+    of_it = select(decisions.c.number, decisions.c.asked_at, decisions.c.clock).where(decisions.c.experiment == row.id)
+    asked = connection.execute(of_it.order_by(decisions.c.number.desc()).limit(1)).one_or_none()
+    if asked is not None and asked.number > learner.asked:  # a damaged index may hide the last events, without a gap
+        raise ValueError(f"its events end before its decision {asked.number}")
     if clock is None:
-        both = select(decisions.c.asked_at, decisions.c.clock).where(decisions.c.experiment == row.id)
-        asked = connection.execute(both.order_by(decisions.c.number.desc()).limit(1)).one_or_none()
         clock = Clock(None if asked is None or asked.clock is None else (asked.asked_at, asked.clock))
     open_ = _open_decisions(connection, row.id, settings, clock)
     waiting = set(open_) if not settings.apprentice else set()  # an apprentice's are cancelled at once
