@@ -245,7 +245,7 @@ def test_a_stream_survives_a_file(max_blocks, tmp_path):
         (lambda s: s.add_many([1.0, np.nan]), "finite; got nan at position 1"),
         (lambda s: s.add_many([1.0, 60.0]), "between 0 and 50; got 60"),
         (lambda s: s.merge(ValueStream(Preference(Power(0.5)))), "only under one preference"),
-        (lambda s: s.merge(ValueStream(s.preference)), "same rewards and max_blocks"),
+        (lambda s: s.merge(ValueStream(s.preference)), "same rewards, max_blocks and band"),
         (lambda s: s.quantile(1.5), r"p must lie in \(0, 1\]; got 1.5"),
         (lambda s: s.interval(1.0), r"confidence must lie in \(0, 1\); got 1"),
     ],
