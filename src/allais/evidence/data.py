@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,17 +12,14 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray, brief, nearest
 from allais.bands.quantiles import Ends, Sorted, interval
-from allais.evidence.tables import DAY, columns_of, listed, times_of
+from allais.evidence.tables import AT_LEAST, AT_MOST, DAY, columns_of, listed, numbers_of, numbers_or_nan, times_of
 from allais.files import Where, by_row
 from allais.preferences import Preference
 
 CONTROLS = ("control", "baseline", "a", "old", "off", "false", "0")  # names of the group to compare with
 MOST_GROUPS = 100  # more are no versions: the column has users, or the outcomes themselves
 UNLIKE = 5.0  # standard errors, by which no covariate differs between groups that were made by chance
-AT_LEAST, AT_MOST = "at_least", "at_most"  # columns of what is known of outcomes that are not finished
 FAR = 1e3  # how many times the range of outcomes lies between them and what stands for infinity
-COMMA = re.compile(r"-?\d*,\d+")  # a number with a decimal comma
-CUT = re.compile(r"(>=?|≥|<=?|≤)\s*[-\d.]+|[\d.]+\s*\+")  # an outcome of which only a part is known
 
 MOST_LOOKS = 60  # of a table with times: every day, or fewer
 FEWEST_LOOKS = 8  # of a large one: each look takes as long as there are rows
@@ -329,39 +325,6 @@ def numbered(labels: list[Any]) -> tuple[list[Any], IntArray]:
     names = list(dict.fromkeys(labels))
     index = {name: place for place, name in enumerate(names)}
     return names, np.fromiter(map(index.__getitem__, labels), dtype=np.int64, count=len(labels))
-
-
-def numbers_or_nan(column: Any, what: str = "an outcome", where: Where = by_row) -> FloatArray:
-    """Numbers, with NaN for empty cells, or a sentence about the first that is none."""
-    array = np.asarray(column)
-    if array.dtype.kind in "iuf":
-        return array.astype(np.float64)
-    found = np.empty(array.size)
-    for row, cell in enumerate(listed(array)):
-        try:
-            found[row] = math.nan if cell is None or cell == "" else float(cell)
-        except (TypeError, ValueError):
-            if isinstance(cell, str) and CUT.fullmatch(cell.strip()):
-                raise ValueError(
-                    f"{what} is a number; {where(row)} has {brief(cell)}, of which only a part is known. Put "
-                    f"the number into a column {AT_LEAST!r} or {AT_MOST!r}, and leave the outcome empty."
-                ) from None
-            comma = isinstance(cell, str) and COMMA.fullmatch(cell.strip())
-            advice = "Write numbers with a point." if comma else "Repair it, or leave the row out."
-            raise ValueError(f"{what} is a number; {where(row)} has {brief(cell)}. {advice}") from None
-    return found
-
-
-def numbers_of(column: Any, what: str = "an outcome", where: Where = by_row) -> FloatArray:
-    """Outcomes as numbers, or a sentence about the first that is none."""
-    found = numbers_or_nan(column, what, where)
-    bad = np.flatnonzero(~np.isfinite(found))
-    if bad.size:
-        raise ValueError(
-            f"{what} is a finite number; {where(int(bad[0]))} has {found[bad[0]]:g} or nothing ({bad.size} of "
-            f"{found.size} do). Repair such rows, or leave them out."
-        )
-    return found
 
 
 # -- outcomes that are not finished ---------------------------------------------------------------

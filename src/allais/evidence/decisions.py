@@ -15,16 +15,8 @@ import scipy  # its parts are loaded when they are used
 
 from allais._checks import FloatArray, IntArray, brief
 from allais.errors import MissingFile
-from allais.evidence.data import (
-    AT_LEAST,
-    AT_MOST,
-    Reach,
-    ends_wanted,
-    numbered,
-    numbers_or_nan,
-    reach_of,
-)
-from allais.evidence.tables import Columns, columns_of, listed
+from allais.evidence.data import Reach, ends_wanted, numbered, reach_of
+from allais.evidence.tables import AT_LEAST, AT_MOST, Columns, columns_of, listed, numbers_or_nan
 from allais.files import Where
 
 IMPORTED = "imported"  # a state in the service's export: an outcome that nobody decided on

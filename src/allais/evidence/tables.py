@@ -18,6 +18,9 @@ from allais.errors import MissingFile
 from allais.files import Where, by_line, by_row, csv_rows
 
 DAY = 86_400.0  # seconds
+AT_LEAST, AT_MOST = "at_least", "at_most"  # columns of what is known of outcomes that are not finished
+COMMA = re.compile(r"-?\d*,\d+")  # a number with a decimal comma
+CUT = re.compile(r"(>=?|≥|<=?|≤)\s*[-\d.]+|[\d.]+\s*\+")  # an outcome of which only a part is known
 READERS = ("polars", "pyarrow", "pandas")  # that narwhals reads files with, the fastest first
 
 
@@ -109,6 +112,39 @@ def _require_columns(names: Sequence[str], there: Sequence[str]) -> None:
 def listed(column: Any) -> list[Any]:
     """The cells of a column."""
     found: list[Any] = column.tolist() if isinstance(column, np.ndarray) else list(column)
+    return found
+
+
+def numbers_or_nan(column: Any, what: str = "an outcome", where: Where = by_row) -> FloatArray:
+    """Numbers, with NaN for empty cells, or a sentence about the first that is none."""
+    array = np.asarray(column)
+    if array.dtype.kind in "iuf":
+        return array.astype(np.float64)
+    found = np.empty(array.size)
+    for row, cell in enumerate(listed(array)):
+        try:
+            found[row] = math.nan if cell is None or cell == "" else float(cell)
+        except (TypeError, ValueError):
+            if isinstance(cell, str) and CUT.fullmatch(cell.strip()):
+                raise ValueError(
+                    f"{what} is a number; {where(row)} has {brief(cell)}, of which only a part is known. Put "
+                    f"the number into a column {AT_LEAST!r} or {AT_MOST!r}, and leave the outcome empty."
+                ) from None
+            comma = isinstance(cell, str) and COMMA.fullmatch(cell.strip())
+            advice = "Write numbers with a point." if comma else "Repair it, or leave the row out."
+            raise ValueError(f"{what} is a number; {where(row)} has {brief(cell)}. {advice}") from None
+    return found
+
+
+def numbers_of(column: Any, what: str = "an outcome", where: Where = by_row) -> FloatArray:
+    """Outcomes as numbers, or a sentence about the first that is none."""
+    found = numbers_or_nan(column, what, where)
+    bad = np.flatnonzero(~np.isfinite(found))
+    if bad.size:
+        raise ValueError(
+            f"{what} is a finite number; {where(int(bad[0]))} has {found[bad[0]]:g} or nothing ({bad.size} of "
+            f"{found.size} do). Repair such rows, or leave them out."
+        )
     return found
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from allais._checks import share
 from allais.bands import Interval
 from allais.evidence.comparisons import Found, Metric, Promise
-from allais.evidence.data import AT_LEAST, AT_MOST, Log, ends_of_looks, read_log
+from allais.evidence.data import Log, ends_of_looks, read_log
 from allais.evidence.ratio import (
     Forecast,
     Guard,
@@ -31,6 +31,7 @@ from allais.evidence.ratio import (
     still_needed,
     word_of,
 )
+from allais.evidence.tables import AT_LEAST, AT_MOST
 from allais.policies.core.base import PROMISES
 from allais.preferences import Preference
 from allais.preferences.named import in_words as words_of

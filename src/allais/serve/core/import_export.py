@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from sqlalchemy import Connection, select
 
-from allais.evidence.data import AT_LEAST, AT_MOST
+from allais.evidence.tables import AT_LEAST, AT_MOST
 from allais.forests.encoding import flat
 from allais.samples.cuts import Cut, as_json
 from allais.serve.api.schemas import Import
