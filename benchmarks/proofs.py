@@ -188,7 +188,7 @@ def _error(name: str) -> tuple[str, ...]:
         wrong = (values[found.recommended[:, -1]] < values.max() - tolerance) & found.stopped
         share = wrong.mean()
         error = math.sqrt(share * (1.0 - share) / ERRORS)
-        row += [f"{found.samples.mean():,.0f}", f"{found.stopped.sum():,}", f"{share:.4f} ± {error:.4f}"]
+        row += [f"{found.samples.mean():,.0f}", f"{found.stopped.sum():,} of {ERRORS:,}", f"{share:.4f} ± {error:.4f}"]
     print(*row, flush=True)
     return tuple(row)
 

@@ -311,16 +311,6 @@ def _choose_by_bets(rule, state, u):
 choose.of(WagerRule)(_choose_by_bets)
 
 
-@recommend.of(WagerRule)
-def _(rule, state):
-    return state.own.done[0] - 1 if state.own.done[0] > 0 else best_value(state)
-
-
-@exponent.of(WagerRule)
-def _(rule, state):
-    return rule.log_share
-
-
 @bracket.of(WagerRule)
 def _(rule, state, low, high):
     for arm in range(low.size):
@@ -390,12 +380,12 @@ def _(rule, state, u):
     return _choose_by_bets(rule.late, state, u)
 
 
-@recommend.of(EitherRule)
+@recommend.of(WagerRule, EitherRule)
 def _(rule, state):
-    return recommend(rule.bets, state)
+    return state.own.done[0] - 1 if state.own.done[0] > 0 else best_value(state)
 
 
-@exponent.of(EitherRule)
+@exponent.of(WagerRule, EitherRule)
 def _(rule, state):
     return rule.log_share
 
