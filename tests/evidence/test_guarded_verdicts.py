@@ -65,6 +65,24 @@ def test_a_page_has_the_guardrail_too(tmp_path):
     assert "new, by percentile 90 of &#34;ms&#34;" in text
 
 
+def test_what_unfinished_outcomes_are_at_least_says_nothing_about_the_columns_of_guardrails():
+    """Taken for the guardrail's own, an order that is not paid yet would count as one of 5,000 euros."""
+    table = shop(2_000)
+    late = np.arange(2_000) % 20 < 2
+    table["at_least"] = np.where(late, 5_000.0, np.nan)
+    table["ms"] = table["ms"].mask(late)
+    aim = {"group": "version", "outcome": "ms", "by": "p90", "bounds": None, "costs": True, "unit": "ms"}
+    guard = Guard("euros", "p90", "20%", costs=False)
+    found = judged(table, guard, Guard("ms", "p50", "50%"), **aim)
+    assert found.log.reach is not None
+    whole = verdict(table[["version", "euros"]], group="version", outcome="euros", by="p90", control="old", costs=False)
+    assert found[1].difference.value == whole[0].difference.value
+    assert found[2].difference.value == pytest.approx(0.0, abs=20.0)  # of the same column: they do count there
+    table["euros"] = table["euros"].mask(late)
+    with pytest.raises(ValueError, match="an outcome is a finite number; row 1 has nan or nothing"):
+        judged(table, guard, **aim)
+
+
 @pytest.mark.parametrize(
     ("guard", "sentence"),
     [

@@ -179,7 +179,7 @@ def test_cuts_on_both_sides_need_bounds_or_a_percentile():
             {"by": "mean", "rarest": 0.01},
             "an outcome is known, or what it is at least or at most",
         ),
-        ({}, {"by": "cvar:0.1", "bounds": (0, 400)}, "must lie between 0 and 400"),
+        ({}, {"by": "cvar:0.1", "bounds": (0, 400)}, "lie within their bounds, 0 to 400; got"),
         (
             {"x": np.arange(6_000.0) % 7},
             {"by": "mean", "rarest": 0.01, "covariates": ["x"]},

@@ -25,10 +25,13 @@ from allais import (
     quantile,
 )
 from allais.bands import DKW, KL, Asymptotic, EmpiricalBernstein
+from allais.learner.unfinished import likely_distribution
 from allais.linear import LinTS, ParameterNoise
 from allais.policies import Recent
 from allais.policies.npts import draw_value
+from allais.report.words import by_mean
 from allais.samples.cuts import MOST_CUTS
+from allais.searches.forecast import chances_of_best
 from allais.streams import CensoredSample
 
 MEAN, BOUNDS = expected_value(costs=True), Bounded(0, 60)
@@ -321,3 +324,22 @@ def test_final_is_true_or_false_and_many_unfinished_outcomes_stay_small():
     assert one_by_one.snapshot()["unfinished"] == whole.snapshot()["unfinished"]
     assert learner.unfinished["A21"] == 30_000
     assert len(learner.snapshot()["unfinished"]["closed"]) <= 1_024
+
+
+def test_the_most_likely_distribution_waits_for_other_calls_and_refuses_what_was_broken_off():
+    learner = learner_of(at_least=[30])
+    assert likely_distribution(learner, "A21").mean == pytest.approx(31.25)
+    learner._guard.midway = True
+    with pytest.raises(ValueError, match="interrupted in the middle"):
+        likely_distribution(learner, "A21")
+
+
+def test_means_and_chances_of_many_arms_count_unfinished_outcomes_once(monkeypatch):
+    """Once for each arm, it took a second where there were five thousand."""
+    learner, counted = learner_of(at_least=[30]), []
+    count = Learner.unfinished.fget
+    monkeypatch.setattr(Learner, "unfinished", property(lambda self: counted.append(1) or count(self)))
+    assert by_mean(learner).means == pytest.approx({"A21": 31.25, "A28": 34.0})
+    assert len(counted) == 1
+    assert sum(chances_of_best(learner, np.random.default_rng(1), draws=50).values()) == pytest.approx(1.0)
+    assert len(counted) == 2

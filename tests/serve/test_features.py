@@ -143,6 +143,7 @@ def test_features_that_nothing_uses_are_named_and_break_nobody(caller):
     answer = caller.ask(context={"weather": "rain"}, features={"A21": {"price": 3}})
     assert answer["unused"] == ["price", "weather"]
     assert "unused" not in caller.ask()
+    assert caller.ask(context={"n" * 600: "x" * 600})["unused"] == ["n" * 200]  # what is not kept has no limit
     body = {"actions": [{"id": "A21", "features": [{"price": 1}]}], "contextFeatures": {"weather": "rain"}}
     ranked = caller.post("/v1/experiments/routes/personalizer/v1.0/rank", json=body).json()
     assert ranked["unusedFeatures"] == ["price", "weather"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from allais import NPTS, Bounded, expected_value
 from allais.evidence import read_decisions
 from allais.serve.core.parse_settings import DRAWS
+from allais.serve.core.values import _groups
 from allais.serve.unfinished import warm
 from tests.serve.test_expiry import LASTS, Clocks, clocks, waiting  # noqa: F401
 
@@ -177,6 +179,22 @@ def test_an_export_of_elapsed_time_says_how_long_open_decisions_have_lasted(call
     assert np.isinf(log.reach[1]).all()
 
 
+def test_open_decisions_of_an_archived_experiment_grow_no_older(calling, clocks, tmp_path):  # noqa: F811
+    """Nobody can reward them any more, so that they are still open says nothing about how long they lasted."""
+    with calling() as caller:
+        caller.create(**TRIPS, outcome="elapsed", unit="seconds")
+        caller.ask()
+        clocks.passed = 10.0
+        caller.ask()
+        caller.post("/v1/experiments/routes/archive")
+    clocks.passed = LASTS
+    with calling() as caller:
+        (tmp_path / "log.jsonl").write_bytes(caller.get("/v1/experiments/routes/export").content)
+    reach = read_decisions(tmp_path / "log.jsonl").reach
+    assert 10.0 <= reach[0][0] < 15.0
+    assert reach[0][1] == 0.0
+
+
 @pytest.mark.parametrize("settings", [{"outcome": "elapsed", "unit": "seconds"}, {"expires_as": 100.0}])
 def test_a_verdict_counts_decisions_that_expired_and_those_that_are_open(calling, clocks, settings):  # noqa: F811
     """A28 loses four rewards of five: among those that came in time both arms are alike."""
@@ -200,3 +218,25 @@ def test_a_verdict_counts_decisions_that_expired_and_those_that_are_open(calling
     assert sum(group["lost"] for group in said["groups"]) == 0
     assert sum(group["outcomes"] for group in said["groups"]) >= 160
     assert ("are not finished" in " ".join(said["assumptions"])) == ("outcome" in settings)
+
+
+class Passes(list):
+    """Rows that count how often they are gone through."""
+
+    passes = 0
+
+    def __iter__(self):
+        self.passes += 1
+        return super().__iter__()
+
+
+def test_a_verdict_goes_through_its_rows_as_often_for_a_hundred_arms_as_for_two():
+    """Once for each arm, a verdict on a million decisions would hold up all calls of the service for half a minute."""
+    names = [f"A{k}" for k in range(100)]
+    told = Passes(SimpleNamespace(arm=name, state="told") for name in names for _ in range(3))
+    others = Passes(SimpleNamespace(arm=name, state=state) for name in names[:2] for state in ("open", "expired"))
+    groups = _groups(names, told, others, dict.fromkeys(names, 1.0))
+    one = {"share": 0.01, "decisions": 5, "outcomes": 3, "waiting": 1, "lost": 1}
+    assert groups[1] == {"name": "A1", **one}
+    assert groups[2] == {"name": "A2", **one, "decisions": 3, "waiting": 0, "lost": 0}
+    assert told.passes + others.passes <= 4

@@ -197,7 +197,7 @@ class View:
 
 def read_log(
     table: Any, group: str, outcome: str, user: str | None, time: str | None, control: Hashable | None,
-    covariates: Sequence[str] = (), at_least: str = AT_LEAST, at_most: str = AT_MOST,
+    covariates: Sequence[str] = (), at_least: str | None = AT_LEAST, at_most: str | None = AT_MOST,
 ) -> Log:  # fmt: skip
     """The columns of a table, checked.
 
@@ -209,7 +209,7 @@ def read_log(
         time: The column of times, if there is one.
         control: The group to compare with; by default the one that is called so, or the first.
         covariates: Columns of numbers that were known before the groups were made.
-        at_least: The column of what outcomes that are not finished will be at least.
+        at_least: The column of what outcomes that are not finished will be at least; None if there is none.
         at_most: The column of what they will be at most.
     """
     names_of_ends, there = ends_wanted(at_least, at_most)
@@ -330,14 +330,14 @@ def numbered(labels: list[Any]) -> tuple[list[Any], IntArray]:
 # -- outcomes that are not finished ---------------------------------------------------------------
 
 
-def ends_wanted(at_least: str, at_most: str) -> tuple[list[str], list[str]]:
+def ends_wanted(at_least: str | None, at_most: str | None) -> tuple[list[str], list[str]]:
     """The columns of ends that must be there, since a caller named them, and those that may be."""
-    named = [name for name, usual in ((at_least, AT_LEAST), (at_most, AT_MOST)) if name != usual]
-    return named, [name for name in (at_least, at_most) if name not in named]
+    both = [(name, usual) for name, usual in ((at_least, AT_LEAST), (at_most, AT_MOST)) if name is not None]
+    return [name for name, usual in both if name != usual], [name for name, usual in both if name == usual]
 
 
 def reach_of(
-    outcome: FloatArray, columns: Mapping[str, Any], at_least: str, at_most: str, where: Where = by_row
+    outcome: FloatArray, columns: Mapping[str, Any], at_least: str | None, at_most: str | None, where: Where = by_row
 ) -> Reach | None:
     """What each outcome is at least and at most, NaN where nothing is known; None if no outcome is unfinished.
 
@@ -349,7 +349,9 @@ def reach_of(
         where: How a message names a row.
     """
     low, high = (
-        numbers_or_nan(columns[name], repr(name), where) if name in columns else np.full(outcome.size, math.nan)
+        numbers_or_nan(columns[name], repr(name), where)
+        if name and name in columns
+        else np.full(outcome.size, math.nan)
         for name in (at_least, at_most)
     )
     cut = ~np.isnan(low) | ~np.isnan(high)

@@ -298,7 +298,7 @@ def verdict(
         time: The column of times, ascending: there is a look at the end of every day.
         covariates: Columns of numbers that were known of a user before; means are adjusted for them, which is quicker.
         at_least: The column of what unfinished outcomes will be at least, whose own cell is empty.
-        at_most: The column of what they will be at most.
+        at_most: The column of what they will be at most. Both are about `outcome`, not about columns of guardrails.
         control: The group to compare with; by default the one of that name, or the first.
         costs: Whether less is better, as for waiting times.
         no_worse_than: How much worse is still fine: '5%' of the control's amount, or a number in its unit.
@@ -320,7 +320,11 @@ def verdict(
     ('worse', True, True)
     """
     log = read_log(table, group, outcome, user, time, control, covariates, at_least, at_most)
-    others = [(one, read_log(table, group, one.column, user, time, control)) for one in guardrails]
+    ends = {outcome: (at_least, at_most)}  # they are about this column, and no other's
+    others = [
+        (one, read_log(table, group, one.column, user, time, control, (), *ends.get(one.column, (None, None))))
+        for one in guardrails
+    ]
     return verdicts_of(log, by, costs, no_worse_than, bounds, rarest, shares, delta, unit, others)
 
 

@@ -47,7 +47,6 @@ def _add(before: str, given: Mapping[str, Any], to: Flat) -> None:
     for name, entry in given.items():
         if not isinstance(name, str):
             raise ValueError(f"a feature's name is text; got {brief(name)}. Write it as text.")
-        require_short("name", before + name)
         inner = entry if isinstance(entry, list) else [entry]
         if any(isinstance(one, list) for one in inner):
             raise ValueError(f"a feature is text, a number, or a list of them; {before + name!r} is not. Flatten it.")
@@ -86,6 +85,7 @@ def checked_context(given: Any) -> Flat:
         raise ValueError(f"a context has {MOST_FEATURES:,} features at most; got {len(features):,}. Leave some out.")
     found: Flat = {}
     for name, entry in features.items():
+        require_short("name", name)
         if isinstance(entry, list):
             found[name] = [str(one).lower() if isinstance(one, bool) else str(one) for one in entry]
             for one in found[name]:

@@ -199,6 +199,7 @@ def values_left_open(self: View, preference: Preference | None = None) -> dict[H
     return left_open(engine, own if preference is None else preference.in_frame_of(own))
 
 
+@one_at_a_time
 def likely_distribution(learner: View, arm: Hashable) -> Discrete:
     """An arm's most likely distribution, by its outcomes and what is known of those that are not finished.
 

@@ -15,17 +15,7 @@ import numpy as np
 from allais._kernels import kernel, routine, verb
 from allais.bands._curves import DOWN, UP
 from allais.bands._joint_test import DistributionRule, apart, few_each, few_together, has_many, leave_out, set_aside
-from allais.bands._wagers import (
-    AT,
-    EPOCHS,
-    FIRST,
-    LOG,
-    RESERVE,
-    RISE,
-    Wagers,
-    begin_epoch,
-    note_outcome,
-)
+from allais.bands._wagers import AT, EPOCHS, FIRST, LOG, RESERVE, RISE, Wagers, begin_epoch, note_outcome
 from allais.bands.base import widen
 from allais.bands.betting import BAND, BettingRule, betting_rule, ends_by_bets, log_evidence, look_at
 from allais.policies.core.state import require_place

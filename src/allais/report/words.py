@@ -35,16 +35,16 @@ class ByMean(NamedTuple):
 
 def by_mean(learner: Learner) -> ByMean:
     """What a machine would choose: the best mean outcome, in the user's units."""
-    means = {name: _mean(learner, name) for name in learner.pulls}
+    means = {name: _mean(learner, name, many) for name, many in learner.unfinished.items()}
     seen = {name: mean for name, mean in means.items() if not math.isnan(mean)}
     pick = min if learner.policy.preference.costs else max
     return ByMean(pick(seen, key=lambda name: seen[name]) if seen else None, means)
 
 
-def _mean(learner: Learner, name: Hashable) -> float:
+def _mean(learner: Learner, name: Hashable, unfinished: int) -> float:
     if not learner.policy.keeps_outcomes:
         return math.nan
-    if learner.unfinished[name]:
+    if unfinished:
         return likely_distribution(learner, name).mean
     outcomes, counts = learner.outcomes(name)
     return float(np.average(outcomes, weights=counts)) if counts.size else math.nan

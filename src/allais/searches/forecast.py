@@ -185,8 +185,9 @@ def chances_of_best(learner: Learner, rng: np.random.Generator, draws: int = DRA
     >>> chances_of_best(learner, np.random.default_rng(1), draws=10_000)
     {'A': 0.83..., 'B': 0.16...}
     """
-    names = tuple(learner.pulls)
-    values = np.array([_drawn(learner, name, rng, draws) for name in names])
+    unfinished = learner.unfinished
+    names = tuple(unfinished)
+    values = np.array([_drawn(learner, name, many, rng, draws) for name, many in unfinished.items()])
     if np.isnan(values).any():  # an arm that was never seen may be anything
         return dict.fromkeys(names, float("nan"))
     best = values == values.max(axis=0)
@@ -194,12 +195,12 @@ def chances_of_best(learner: Learner, rng: np.random.Generator, draws: int = DRA
     return dict(zip(names, shares.tolist(), strict=True))
 
 
-def _drawn(learner: Learner, name: Hashable, rng: np.random.Generator, draws: int) -> FloatArray:
+def _drawn(learner: Learner, name: Hashable, unfinished: int, rng: np.random.Generator, draws: int) -> FloatArray:
     """Values of an arm under random weights of its outcomes."""
     outcomes, counts = learner.outcomes(name)
-    if more := learner.unfinished[name]:
+    if unfinished:
         likely = likely_distribution(learner, name)
-        outcomes, counts = likely.outcomes, likely.probabilities * (counts.sum() + more)
+        outcomes, counts = likely.outcomes, likely.probabilities * (counts.sum() + unfinished)
     if not counts.size:
         return np.full(draws, np.nan)
     rows = max(AT_ONCE // counts.size, 1)

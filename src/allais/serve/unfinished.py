@@ -66,14 +66,23 @@ async def warmed(experiment: Experiment, call: Reward) -> None:
 
 def age_of(experiment: Experiment, number: int) -> float:
     """How long a decision has lasted so far, in the unit of outcomes; one that is overdue counts as expired."""
-    seconds, settings = experiment.clock.now() - experiment.open[number].clock, experiment.settings
-    return min(max(seconds, 0.0) / SECONDS[settings.unit.strip().lower()], longest(settings))
+    return _in_units(experiment.settings, experiment.clock.now() - experiment.open[number].clock)
 
 
 def ages_of(experiment: Experiment) -> dict[int, Cut]:
-    """What time tells of all decisions that are open, where the outcome is elapsed time."""
-    numbers = experiment.open if experiment.elapsed else ()
-    return {number: (age_of(experiment, number), math.inf) for number in numbers}
+    """What time tells of all decisions that are open, where the outcome is elapsed time.
+
+    Once no reward is taken any more, time tells nothing: then the last of them says how long they were open at least.
+    """
+    if not (experiment.elapsed and experiment.open):
+        return {}
+    asked = {number: found.clock for number, found in experiment.open.items()}
+    now = max(asked.values()) if experiment.state == ARCHIVED else experiment.clock.now()
+    return {number: (_in_units(experiment.settings, now - began), math.inf) for number, began in asked.items()}
+
+
+def _in_units(settings: ExperimentSettings, seconds: float) -> float:
+    return min(max(seconds, 0.0) / SECONDS[settings.unit.strip().lower()], longest(settings))
 
 
 def grow(experiment: Experiment) -> None:

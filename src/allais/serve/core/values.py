@@ -218,7 +218,7 @@ def judged(connection: Connection, known: Known) -> Judged:
         counts = row.state != CANCELLED and (row.outcome is not None or row.number in cuts)
         (told if counts else others).append(row)
     shares = None if known.shares is None else {name: known.shares[name] for name in names}
-    groups = [_group(name, told, others, shares) for name in names]
+    groups = _groups(names, told, others, shares)
     control = known.planned[place_of(test.control, known.planned)]
     first = names.index(control) if control in names else 0
     gone = [] if control in names else [f"{control!r} is out of play: others are compared with {names[0]!r}."]
@@ -252,14 +252,20 @@ def judged(connection: Connection, known: Known) -> Judged:
     return Judged(groups, found, [*gone, *_missing(groups, lost)])
 
 
-def _group(name: str, told: list[Any], others: list[Any], shares: dict[str, float] | None) -> dict[str, Any]:
-    outcomes, rest = (sum(row.arm == name for row in rows) for rows in (told, others))
-    waiting = sum(row.arm == name and row.state == WAITING for row in others)
-    lost = rest - waiting
-    return {
-        "name": name, "share": None if shares is None else shares[name] / sum(shares.values()),
-        "decisions": outcomes + waiting + lost, "outcomes": outcomes, "waiting": waiting, "lost": lost,
-    }  # fmt: skip
+def _groups(
+    names: list[str], told: list[Any], others: list[Any], shares: dict[str, float] | None
+) -> list[dict[str, Any]]:
+    outcomes = Counter(row.arm for row in told)
+    waiting = Counter(row.arm for row in others if row.state == WAITING)
+    lost = Counter(row.arm for row in others) - waiting
+    return [
+        {
+            "name": name, "share": None if shares is None else shares[name] / sum(shares.values()),
+            "decisions": outcomes[name] + waiting[name] + lost[name],
+            "outcomes": outcomes[name], "waiting": waiting[name], "lost": lost[name],
+        }
+        for name in names
+    ]  # fmt: skip
 
 
 def _units(rows: list[Any]) -> dict[str, int]:
