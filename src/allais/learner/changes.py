@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection, Hashable, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,18 +33,6 @@ from allais.settings import to_spec
 
 Event = dict[str, Any]
 Result = TypeVar("Result")
-
-
-def refuse_features(policy: Policy, context: Any = None) -> NoReturn:
-    """Refuse features, or a context, that a policy does not take."""
-    if context is not None:
-        raise TypeError(
-            f"{type(policy).__name__} takes no context; got one. Use ContextualNPTS, which learns from any."
-        )
-    raise TypeError(
-        f"{type(policy).__name__} knows arms by their names and takes no features. Leave them out, or use a linear "
-        "policy, such as WOFUL."
-    )
 
 
 # -- arms in play -------------------------------------------------------------------------------------

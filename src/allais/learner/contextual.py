@@ -86,7 +86,7 @@ class ContextualLearner(Learner):
         Choice(id=1, arm='A21')
         """
         if features is not None or among is not None:
-            changes.refuse_features(self.policy)
+            reading.refuse_features(self.policy)
         if isinstance(n, Mapping):
             raise TypeError(f"a context is given by its name; got {brief(n)}. Write ask(context={{...}}).")
         if context is None:
