@@ -98,3 +98,21 @@ def test_the_page_does_not_hold_one_arm_for_the_best_where_that_goes_by_the_cont
         page = caller.get("/experiments/providers").text
         assert "What is chosen goes by" in page
         assert "Against always the best mean" not in page  # whoever changes arms by the context would have lost more
+
+
+def test_the_page_says_no_and_yes_of_a_feature_that_is_true_or_false_and_a_number_stays_one(calling):
+    with calling() as caller:
+        caller.create("providers", **PROVIDERS)
+        features = [{"urgent": k % 4 < 2} for k in range(400)]
+        outcomes = [2.0 if (arm == "A") == (k % 4 < 2) else 12.0 for k, arm in enumerate("AB" * 200)]
+        body = {"arms": ["A", "B"] * 200, "outcomes": outcomes, "features": features}
+        assert caller.post(f"{URL}/import", json=body).status_code == 200
+    with calling() as caller:
+        caller.post("/sign-in", data={"key": caller.key})
+        page = caller.get("/experiments/providers").text
+        assert "With urgent no: <b>B</b>; with urgent yes: <b>A</b>." in page
+        body = {"arms": ["A"], "outcomes": [2.0], "features": [{"urgent": 1}]}
+        assert caller.post(f"{URL}/import", json=body).status_code == 200
+    with calling() as caller:
+        caller.post("/sign-in", data={"key": caller.key})
+        assert "With urgent 0: <b>B</b>; with urgent 1: <b>A</b>." in caller.get("/experiments/providers").text

@@ -338,12 +338,12 @@ class ContextualLearner(Learner):
         if feature is not None and not seen:
             names = {key for one in lately for key in one}
             raise ValueError(f"a feature must be in the contexts so far; got {feature!r}.{nearest(feature, names)}")
-        texts = list(dict.fromkeys(one for one in seen if isinstance(one, str)))[:PLACES]
-        numbers = [one for one in seen if not isinstance(one, str)]
+        texts = list(dict.fromkeys(one for one in seen if isinstance(one, str | bool)))[:PLACES]
+        numbers = [one for one in seen if not isinstance(one, str | bool)]
         levels = (np.arange(PLACES) + 0.5) / PLACES
         places = np.unique(np.quantile(numbers, levels, method="inverted_cdf")).tolist() if numbers else []
         rows = []
-        for place in [*places, *texts]:
+        for place in [*places, *sorted(texts, key=lambda one: one is True)]:  # false comes before true
             each = [self._read({**one, name: place}, preference)[2] for one in lately[:ALIKE]]
             values = self._by_name(np.mean(each, axis=0))
             known = {arm: values[arm] for arm in self.arms if not math.isnan(values[arm])}

@@ -209,7 +209,7 @@ def _contexts(facts: Facts) -> Markup | str:
                 if math.isfinite(row["sure"][name])]  # fmt: skip
         shapes.append(Shape("polyline", facts.colour(name), ends))
     levels = [(y(tick), plain(tick, 6)) for tick in ticks]
-    values = [plain(row["value"], 4) if not isinstance(row["value"], str) else row["value"] for row in rows]
+    values = [_level(row["value"]) for row in rows]
     marks = [((k + 0.5) / len(rows), value) for k, value in enumerate(values)]
     picture = plot(
         "What each arm feels like for sure, by the feature that matters most", shapes, levels, marks, rows[0]["feature"]
@@ -217,11 +217,18 @@ def _contexts(facts: Facts) -> Markup | str:
     return macro(PAGE, "contexts")(facts, names, rows[0]["feature"], _stretches(rows, values), picture)
 
 
+def _level(value: str | bool | float) -> str:
+    """A feature's value."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if isinstance(value, str) else plain(value, 4)
+
+
 def _stretches(rows: list[dict[str, Any]], values: list[str]) -> list[tuple[str, str]]:
     """Neighbouring values with the same best arm: what they are, and the arm."""
     found: list[list[Any]] = []
     for row, value in zip(rows, values, strict=True):
-        if found and found[-1][2] == row["arm"] and not isinstance(row["value"], str):
+        if found and found[-1][2] == row["arm"] and not isinstance(row["value"], str | bool):
             found[-1][1] = value
         else:
             found.append([value, value, row["arm"]])
