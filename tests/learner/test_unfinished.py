@@ -144,7 +144,7 @@ def test_a_race_by_confidence_settles_with_unfinished_outcomes_and_says_what_the
     best = learner.recommend()
     assert best.arm == "A28"
     assert best.settled
-    assert best.unfinished.startswith("10 of 410 outcomes of 'A28' are unfinished. It feels like 5 if")
+    assert best.unfinished.startswith("10 of 410 outcomes of 'A28' are unfinished. The mean is 5 if")
     assert learner.reached_delta() < 0.05
 
 

@@ -97,6 +97,7 @@ def test_the_page_does_not_hold_one_arm_for_the_best_where_that_goes_by_the_cont
         caller.post("/sign-in", data={"key": caller.key})
         page = caller.get("/experiments/providers").text
         assert "What is chosen goes by" in page
+        assert "feels like" not in page  # these people go by the mean, which is said as the mean
         assert "Against always the best mean" not in page  # whoever changes arms by the context would have lost more
 
 
@@ -111,6 +112,8 @@ def test_the_page_says_no_and_yes_of_a_feature_that_is_true_or_false_and_a_numbe
         caller.post("/sign-in", data={"key": caller.key})
         page = caller.get("/experiments/providers").text
         assert "With urgent no: <b>B</b>; with urgent yes: <b>A</b>." in page
+        assert "The mean of each arm, by the feature that matters most" in page
+        assert "<th>the mean</th><th>interval</th><th>traffic now</th>" in page
         body = {"arms": ["A"], "outcomes": [2.0], "features": [{"urgent": 1}]}
         assert caller.post(f"{URL}/import", json=body).status_code == 200
     with calling() as caller:

@@ -110,7 +110,7 @@ def test_the_page_says_in_words_what_is_unfinished(calling, clocks):  # noqa: F8
         page = caller.get("/experiments/routes").text
         assert "; each counts as at least 100 seconds" in page
         assert "outcomes of &#39;A2" in page
-        assert "unfinished. It feels like" in page
+        assert "unfinished. The mean is" in page
 
 
 @pytest.mark.parametrize(

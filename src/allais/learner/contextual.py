@@ -279,7 +279,7 @@ class ContextualLearner(Learner):
         >>> learner = ContextualNPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
         >>> learner.observe("A28", [7.0, 8.0], {"hour": 8})
         >>> learner.why("A28", unit="minutes", context={"hour": 8})
-        'A28 is worth most so far in this context: it feels like 7.5 minutes for sure, by 2 outcomes of any context'
+        'A28 is worth most so far in this context: its mean is 7.5 minutes, by 2 outcomes of any context'
         """
         if context is None:
             return Learner.why(self, arm, preference, unit)

@@ -329,7 +329,7 @@ class View:
         >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
         >>> learner.observe("A28", [7.0, 8.0])
         >>> learner.why("A28", unit="minutes"), learner.why("A21")
-        ('A28 is worth most so far: it feels like 7.5 minutes for sure, by 2 outcomes', 'A21 was never seen')
+        ('A28 is worth most so far: its mean is 7.5 minutes, by 2 outcomes', 'A21 was never seen')
         """
         if not self.policy.keeps_outcomes:
             return f"{arm} is the best, or worth trying, by what all arms have shown"
