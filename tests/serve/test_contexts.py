@@ -59,6 +59,7 @@ def test_contexts_are_learned_from_without_terms_and_a_restart_goes_on(calling, 
         ({"context": {"x": [[1]]}}, "feature"),
         ({"context": {f"x{k}": k for k in range(1_001)}}, "1,000 features at most"),
         ({"features": [[1.0], [2.0]]}, "features by name"),
+        ({"features": {"A": {"price": 1}, "C": {"price": 2}}}, "got some of 'C'. Add it first"),
     ],
 )
 def test_a_wrong_context_is_refused_in_a_sentence(calling, body, said):
@@ -82,6 +83,14 @@ def test_a_client_of_personalizer_is_ranked_by_its_features(calling):
         assert "unusedFeatures" not in ranked.json()
         told = caller.post(f"{URL}/personalizer/v1.0/events/one/reward", json={"value": 3.0})
         assert told.status_code == 204
+        # an action that is new becomes an arm, unless it is excluded: then nothing is learned about it
+        more = [{"id": "C", "features": [{"price": 3}]}, {"id": "D", "features": [{"price": 4}]}]
+        body = {**body, "actions": [*body["actions"], *more], "excludedActions": ["D"], "eventId": "two"}
+        assert caller.post(f"{URL}/personalizer/v1.0/rank", json=body).status_code == 201
+        learner = caller.service.experiments["providers"].learner
+        assert list(learner.pulls) == ["A", "B", "C"]
+        number = caller.service.experiments["providers"].numbers["two"]
+        assert set(learner.context_of(number)) == {"hour", "weather", "A.price", "B.price", "C.price"}
 
 
 def test_auto_takes_the_contextual_policy_where_contexts_are_the_goal(calling):
