@@ -210,7 +210,7 @@ class Learner(View):
         """Feed in outcomes that were known before or seen elsewhere: all of them, or none if any is refused.
 
         Args:
-            arm: The name of the arm; or a list of names, one for each outcome.
+            arm: The name of the arm; or a list of names, one for each outcome, in the order of the arguments.
             rewards: The outcomes, in the user's units.
             at_least: Of outcomes that were cut off, what each would have been at least.
             at_most: What each would have been at most.
