@@ -159,6 +159,18 @@ def test_contexts_are_read_as_json_brings_them():
     ]  # fmt: skip
 
 
+def test_truths_are_told_from_numbers_until_a_number_comes_and_a_file_keeps_that():
+    forest = OutcomeForest(1)
+    for context in ({"rain": True, "seats": False}, {"rain": np.False_, "seats": 3}, {"rain": False, "seats": True}):
+        forest.learn(checked_context(context), 0, 1.0)
+    for one in (forest, OutcomeForest.of(json.loads(json.dumps(forest.document())), 1)):
+        assert [list(context.values()) for context in one.recent(3)] == [[False, 1.0], [False, 3.0], [True, 0.0]]
+        assert [[type(x) for x in context.values()] for context in one.recent(3)] == [[bool, float]] * 3
+    document = forest.document()
+    del document["encoding"]["truths"]  # as files of an earlier version
+    assert OutcomeForest.of(document, 1).recent(1) == [{"rain": 0.0, "seats": 1.0}]
+
+
 @pytest.mark.parametrize(
     ("context", "said"),
     [

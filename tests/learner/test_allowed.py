@@ -127,9 +127,7 @@ def test_a_reason_is_about_the_value_for_whom_the_arm_was_chosen():
     learner = WUCB(expected_value(), Bounded(0, 50)).start(["risky", "sure"], seed=1)
     learner.observe("risky", [50.0] + [0.0] * 9)
     learner.observe("sure", [7.0] * 10)
-    assert learner.why("sure", unit="minutes") == (
-        "sure is worth most so far: it feels like 7 minutes for sure, by 10 outcomes"
-    )
+    assert learner.why("sure", unit="minutes") == ("sure is worth most so far: its mean is 7 minutes, by 10 outcomes")
     assert learner.why("risky", PEOPLE).startswith("risky is worth most so far")
     with pytest.raises(ValueError, match="an arm must be one of"):
         learner.why("unknown")

@@ -7,6 +7,7 @@ import pickle
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
@@ -294,6 +295,9 @@ def test_what_cannot_be_is_refused_in_a_sentence(learner):
                   LinTS(expected_value(), ParameterNoise(), features=[[1.0], [2.0]]).start(2, seed=1)):  # fmt: skip
         with pytest.raises(TypeError, match="takes no context; got one"):
             other.ask(context={"hour": 8})
+        for read in (other.value, other.recommend, other.chances, partial(other.why, 0)):
+            with pytest.raises(TypeError, match="takes no context; got one"):
+                read(context={"hour": 8})
 
 
 def test_a_guardrail_is_judged_by_all_outcomes_of_an_arm():

@@ -147,7 +147,7 @@ def test_a_race_by_confidence_settles_with_unfinished_outcomes_and_says_what_the
     best = learner.recommend()
     assert best.arm == "A28"
     assert best.settled
-    assert best.unfinished.startswith("10 of 410 outcomes of 'A28' are unfinished. It feels like 5 if")
+    assert best.unfinished.startswith("10 of 410 outcomes of 'A28' are unfinished. The mean is 5 if")
     assert learner.reached_delta() < 0.05
 
 
@@ -296,9 +296,27 @@ def test_what_is_told_of_an_outcome_must_agree():
         learner.tell(choice, at_most=20.0)
     with pytest.raises(ValueError, match="agree with what was told of it, at least 30; got 20"):
         learner.tell(choice, 20.0)
-    with pytest.raises(ValueError, match="observed arm by arm; got 2 arms"):
+    with pytest.raises(ValueError, match="each outcome has its arm, unfinished ones last; got 2 arms, 2 rewards, 1 un"):
         learner.observe(["A21", "A28"], [1.0, 2.0], at_least=[3.0])
     assert learner.unfinished[choice.arm] == 1
+
+
+def test_unfinished_outcomes_of_several_arms_are_observed_together_or_not_at_all(tmp_path):
+    learner = POLICY.start(["A21", "A28"], seed=1)
+    with pytest.raises(ValueError, match="an arm must be one of"):
+        learner.observe(["A21", "A28", "A1"], [1.0], at_least=[3.0, 4.0])
+    assert (sum(learner.pulls.values()), sum(learner.unfinished.values())) == (0, 0)
+    with Learner.open(tmp_path / "folder", POLICY, ["A21", "A28"], seed=1) as kept:
+        kept.observe(["A21", "A28", "A21", "A28"], [1.0, 2.0], at_least=[3.0], at_most=[4.0])
+    learner.observe("A21", [1.0], at_least=[3.0])
+    learner.observe("A28", [2.0], at_most=[4.0])
+    with Learner.open(tmp_path / "folder") as kept:
+        assert kept.unfinished == learner.unfinished == {"A21": 1, "A28": 1}
+        assert kept.value() == learner.value()
+    one_sided = WUCB(MEAN, BOUNDS, band=Asymptotic(0.05)).start(["A21", "A28"], seed=1)
+    with pytest.raises(ValueError, match="cuts on one side"):
+        one_sided.observe(["A21", "A28"], at_least=[3.0], at_most=[4.0])
+    assert sum(one_sided.unfinished.values()) == 0
 
 
 def test_the_next_version_of_a_file_is_written_only_where_outcomes_are_unfinished():

@@ -59,6 +59,7 @@ def test_contexts_are_learned_from_without_terms_and_a_restart_goes_on(calling, 
         ({"context": {"x": [[1]]}}, "feature"),
         ({"context": {f"x{k}": k for k in range(1_001)}}, "1,000 features at most"),
         ({"features": [[1.0], [2.0]]}, "features by name"),
+        ({"features": {"A": {"price": 1}, "C": {"price": 2}}}, "got some of 'C'. Add it first"),
     ],
 )
 def test_a_wrong_context_is_refused_in_a_sentence(calling, body, said):
@@ -82,6 +83,14 @@ def test_a_client_of_personalizer_is_ranked_by_its_features(calling):
         assert "unusedFeatures" not in ranked.json()
         told = caller.post(f"{URL}/personalizer/v1.0/events/one/reward", json={"value": 3.0})
         assert told.status_code == 204
+        # an action that is new becomes an arm, unless it is excluded: then nothing is learned about it
+        more = [{"id": "C", "features": [{"price": 3}]}, {"id": "D", "features": [{"price": 4}]}]
+        body = {**body, "actions": [*body["actions"], *more], "excludedActions": ["D"], "eventId": "two"}
+        assert caller.post(f"{URL}/personalizer/v1.0/rank", json=body).status_code == 201
+        learner = caller.service.experiments["providers"].learner
+        assert list(learner.pulls) == ["A", "B", "C"]
+        number = caller.service.experiments["providers"].numbers["two"]
+        assert set(learner.context_of(number)) == {"hour", "weather", "A.price", "B.price", "C.price"}
 
 
 def test_auto_takes_the_contextual_policy_where_contexts_are_the_goal(calling):
@@ -97,4 +106,25 @@ def test_the_page_does_not_hold_one_arm_for_the_best_where_that_goes_by_the_cont
         caller.post("/sign-in", data={"key": caller.key})
         page = caller.get("/experiments/providers").text
         assert "What is chosen goes by" in page
+        assert "feels like" not in page  # these people go by the mean, which is said as the mean
         assert "Against always the best mean" not in page  # whoever changes arms by the context would have lost more
+
+
+def test_the_page_says_no_and_yes_of_a_feature_that_is_true_or_false_and_a_number_stays_one(calling):
+    with calling() as caller:
+        caller.create("providers", **PROVIDERS)
+        features = [{"urgent": k % 4 < 2} for k in range(400)]
+        outcomes = [2.0 if (arm == "A") == (k % 4 < 2) else 12.0 for k, arm in enumerate("AB" * 200)]
+        body = {"arms": ["A", "B"] * 200, "outcomes": outcomes, "features": features}
+        assert caller.post(f"{URL}/import", json=body).status_code == 200
+    with calling() as caller:
+        caller.post("/sign-in", data={"key": caller.key})
+        page = caller.get("/experiments/providers").text
+        assert "With urgent no: <b>B</b>; with urgent yes: <b>A</b>." in page
+        assert "The mean of each arm, by the feature that matters most" in page
+        assert "<th>the mean</th><th>interval</th><th>traffic now</th>" in page
+        body = {"arms": ["A"], "outcomes": [2.0], "features": [{"urgent": 1}]}
+        assert caller.post(f"{URL}/import", json=body).status_code == 200
+    with calling() as caller:
+        caller.post("/sign-in", data={"key": caller.key})
+        assert "With urgent 0: <b>B</b>; with urgent 1: <b>A</b>." in caller.get("/experiments/providers").text

@@ -111,9 +111,9 @@ def test_why_goes_by_the_value_that_an_arm_has_for_the_person():
     learner.observe("risky", [50.0] + [0.0] * 9)
     learner.observe("sure", [7.0] * 10)
     alice = Preference(TverskyKahneman(0.61))
-    assert learner.why("risky") == "risky may be worth more than it seems: it feels like 5 for sure, by 10 outcomes"
+    assert learner.why("risky") == "risky may be worth more than it seems: its mean is 5, by 10 outcomes"
     assert learner.why("risky", alice) == "risky is worth most so far: it feels like 9.315 for sure, by 10 outcomes"
-    assert learner.why("sure") == "sure is worth most so far: it feels like 7 for sure, by 10 outcomes"
+    assert learner.why("sure") == "sure is worth most so far: its mean is 7, by 10 outcomes"
 
 
 MINUTES = {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+from collections import Counter
 from types import SimpleNamespace
 
 import numpy as np
@@ -99,6 +101,39 @@ def test_expiry_may_count_as_a_stated_value(calling, clocks):  # noqa: F811
         assert sum(again.service.experiments["routes"].learner.pulls.values()) == 1
 
 
+def test_an_export_with_unfinished_outcomes_is_imported_again_as_it_was(calling):
+    with calling() as caller:
+        caller.create(**TRIPS)
+        for k in range(12):
+            trip = caller.ask()["choice"]
+            known = {"outcome": 20.0 + k} if k % 3 else {"at_least": 10.0 + k, "at_most": 90.0, "final": k % 2 == 0}
+            assert reward(caller, choice=trip, **known)[0] == 200
+        lines = caller.get("/v1/experiments/routes/export").text.splitlines()
+        columns = {"arms": "arm", "outcomes": "outcome", "at_least": "at_least", "at_most": "at_most"}
+        body = {name: [json.loads(line)[column] for line in lines] for name, column in columns.items()}
+        caller.create("again", **TRIPS)
+        wrong = {**body, "at_least": [None] * 12, "at_most": [None] * 12}
+        for other, said in ((wrong, "got none. Say what is known"), ({**body, "at_least": [1.0] * 12}, "and both"),
+                            ({**body, "at_least": [1.0]}, "got 1. Give null"),
+                            ({**body, "arms": [*body["arms"][:-1], "A1"]}, "an arm must be one of")):  # fmt: skip
+            answer = caller.post("/v1/experiments/again/import", json=other)
+            assert answer.status_code == 422
+            assert said in answer.json()["error"]
+        for _ in range(2):  # the second time it is a repeated call
+            answer = caller.post("/v1/experiments/again/import", json={**body, "key": "moved"})
+            assert (answer.status_code, answer.json()) == (200, {"imported": 12})
+        first, second = (caller.service.experiments[name].learner for name in ("routes", "again"))
+        assert second.unfinished == first.unfinished
+        assert sum(second.unfinished.values()) == 4
+        assert second.value() == pytest.approx(first.value())
+        exported = [json.loads(line) for line in caller.get("/v1/experiments/again/export").text.splitlines()]
+        shown = [tuple(row[column] for column in columns.values()) for row in exported]
+        assert Counter(shown) == Counter(zip(*body.values(), strict=True))
+    with calling() as caller:
+        again = caller.service.experiments["again"].learner
+        assert (again.unfinished, again.value()) == (second.unfinished, second.value())
+
+
 def test_the_page_says_in_words_what_is_unfinished(calling, clocks):  # noqa: F811
     with calling() as caller:
         caller.create(**TRIPS, outcome="elapsed", unit="seconds")
@@ -112,7 +147,7 @@ def test_the_page_says_in_words_what_is_unfinished(calling, clocks):  # noqa: F8
         page = caller.get("/experiments/routes").text
         assert "; each counts as at least 100 seconds" in page
         assert "outcomes of &#39;A2" in page
-        assert "unfinished. It feels like" in page
+        assert "unfinished. The mean is" in page
 
 
 @pytest.mark.parametrize(

@@ -297,7 +297,7 @@ def test_a_stream_says_in_a_sentence_what_unfinished_samples_leave_open():
     costs = ValueStream(expected_value(costs=True), Bounded(0.0, 60.0))
     costs.add_many([20.0, 25.0], at_least=[30.0])
     assert str(costs) == (
-        "2 samples, value -25. 1 of 3 samples is unfinished. It feels like 25 if they were cut off for other reasons "
+        "2 samples, value -25. 1 of 3 samples is unfinished. The mean is 25 if they were cut off for other reasons "
         "than what would have come; once they are known, it may be between 25 and 35. 33.3% of the distribution lies "
         "beyond all that was seen, and counts as the last cut."
     )

@@ -10,7 +10,7 @@ import typer
 
 from allais.cli.options import Plot, Resume, Workers, console, counted, made, require_picture, sentences, writing
 from allais.files import write_atomically
-from allais.preferences.named import in_words
+from allais.preferences.named import in_words, is_mean
 from allais.preferences.valuation import amount, certainty_equivalent_in_words
 
 if TYPE_CHECKING:
@@ -87,7 +87,8 @@ def _values_in_words(judge: Preference, problem: Bandit, unit: str) -> list[str]
     return [
         f"For people who go by {in_words(judge)}{less}, {verdict}; {also}.",
         *(
-            f"  {name!s:<{wide}}  {certainty_equivalent_in_words(judge, value, unit)}, mean {amount(mean, unit)}"
+            f"  {name!s:<{wide}}  {certainty_equivalent_in_words(judge, value, unit)}"
+            f"{'' if is_mean(judge) else f', mean {amount(mean, unit)}'}"
             for name, value, mean in zip(problem.arms, values, means, strict=True)
         ),
     ]

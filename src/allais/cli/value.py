@@ -15,7 +15,7 @@ from rich.text import Text
 from allais.cli.options import Plot, console, no_such_option, require_picture, require_writable, two_numbers, writing
 from allais.lotteries.finite import lottery_of
 from allais.preferences import Preference
-from allais.preferences.named import preference_named, weight_of
+from allais.preferences.named import is_mean, preference_named, weight_of
 from allais.preferences.valuation import certainty_equivalent_in_words
 from allais.settings import read_document
 
@@ -94,7 +94,7 @@ def value_command(
         out.print(
             Text.assemble(
                 (text, "bold"),
-                f"  mean {distribution.mean:.6g}, ",
+                "  " if is_mean(liking) else f"  mean {distribution.mean:.6g}, ",
                 (certainty_equivalent_in_words(why.preference, why.value, unit, 6), "bold"),
             )
         )

@@ -1,9 +1,9 @@
 """Contexts, as JSON brings them, in rows of numbers: columns come as features do.
 
-A feature that is a number, or true or false, has a column of numbers; one that is text has a column of codes, by the
-order in which categories came. A feature that is a number here and text there has one of each. A list has a column for
-each text in it. A feature within an object has a name with a dot: `weather.rain`. What is missing, null or not a number
-is missing, which is something that can be learned from, too.
+A feature that is a number, or true or false (1 or 0), has a column of numbers; one that is text has a column of codes,
+by the order in which categories came. A feature that is a number here and text there has one of each. A list has a
+column for each text in it. A feature within an object has a name with a dot: `weather.rain`. What is missing, null or
+not a number is missing, which is something that can be learned from, too.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def require_short(what: str, text: str) -> None:
 
 
 def checked_context(given: Any) -> Flat:
-    """A context whose entries JSON can hold: text, numbers, and lists of text; what is missing is left out.
+    """A context whose entries JSON can hold: text, numbers, truths, and lists of text; what is missing is left out.
 
     Args:
         given: Features by name.
@@ -93,7 +93,9 @@ def checked_context(given: Any) -> Flat:
         elif isinstance(entry, str):
             require_short("text", entry)
             found[name] = entry
-        elif isinstance(entry, bool | int | float | np.number | np.bool_):
+        elif isinstance(entry, bool | np.bool_):
+            found[name] = bool(entry)
+        elif isinstance(entry, int | float | np.number):
             number = _number(name, entry)
             if not math.isnan(number):
                 found[name] = number
@@ -110,9 +112,10 @@ def _plain(given: Any) -> Flat | None:
     for name, entry in given.items():
         if type(name) is not str or len(name) > MOST_TEXT:
             return None
-        if (type(entry) is str and len(entry) <= MOST_TEXT) or (type(entry) is float and math.isfinite(entry)):
+        kind = type(entry)
+        if kind is bool or (kind is str and len(entry) <= MOST_TEXT) or (kind is float and math.isfinite(entry)):
             found[name] = entry
-        elif type(entry) is bool or (type(entry) is int and -MOST_WHOLE < entry < MOST_WHOLE):
+        elif kind is int and -MOST_WHOLE < entry < MOST_WHOLE:
             found[name] = float(entry)
         else:
             return None
@@ -135,6 +138,7 @@ class Encoding:
     def __init__(self) -> None:
         self.columns: dict[tuple[str, str], int] = {}  # by "number" or "text" and the feature's name
         self.codes: dict[str, dict[str, int]] = {}  # of categories, by the feature's name
+        self.truths: set[str] = set()  # features whose numbers were all true or false, so that they are shown as such
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -147,7 +151,8 @@ class Encoding:
     def knows(self, context: Flat) -> bool:
         """Whether everything in a checked context has its column and its code already."""
         return all(
-            (kind, name) in self.columns and (kind == "number" or entry in self.codes[name])
+            (kind, name) in self.columns
+            and (entry in self.codes[name] if kind == "text" else name not in self.truths or type(entry) is bool)
             for kind, name, entry in _entries(context)
         )
 
@@ -159,10 +164,14 @@ class Encoding:
                 if len(self.columns) >= MOST_COLUMNS:
                     continue
                 self.columns[key] = len(self.columns)
+                if type(entry) is bool:
+                    self.truths.add(name)
             if kind == "text":
                 codes = self.codes.setdefault(name, {})
                 if entry not in codes and len(codes) < MOST_CATEGORIES:
                     codes[entry] = len(codes)
+            elif type(entry) is not bool:
+                self.truths.discard(name)
 
     def row(self, context: Flat, to: FloatArray) -> None:
         """Write a checked context as numbers; what has no column yet is left out.
@@ -187,7 +196,8 @@ class Encoding:
         found: Flat = {}
         for (kind, name), x in zip(self.columns, row, strict=False):
             if x == x and not (kind == "text" and x < 0.0):
-                found[name] = list(self.codes[name])[int(x)] if kind == "text" else x
+                truth = kind == "number" and name in self.truths
+                found[name] = list(self.codes[name])[int(x)] if kind == "text" else bool(x) if truth else x
         return found
 
     def unused(self, context: Flat) -> list[str]:
@@ -203,7 +213,11 @@ class Encoding:
 
     def document(self) -> dict[str, Any]:
         """As JSON can say it."""
-        return {"columns": [list(key) for key in self.columns], "codes": {k: list(v) for k, v in self.codes.items()}}
+        return {
+            "columns": [list(key) for key in self.columns],
+            "codes": {k: list(v) for k, v in self.codes.items()},
+            "truths": sorted(self.truths),
+        }
 
     @classmethod
     def of(cls, document: Any) -> Encoding:
@@ -216,6 +230,7 @@ class Encoding:
             require(kind == "number" or isinstance(codes.get(name), list), "a column has no codes")
             found.columns[kind, name] = len(found.columns)
         require(len(found.columns) == len(columns), "a column is there twice")
+        found.truths = {name for name in document.get("truths", ()) if ("number", name) in found.columns}
         found.codes = {name: {entry: code for code, entry in enumerate(entries)} for name, entries in codes.items()}
         return found
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection, Hashable, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,7 @@ from allais.errors import NotAdmitted
 from allais.learner._engine import Engine
 from allais.learner.choices import WIDEN, Choice, NotNow, number_of, require_own, require_plain_names
 from allais.learner.reading import arm_of
-from allais.learner.unfinished import checked_cut, lapse
+from allais.learner.unfinished import checked_cut, lapse, require_cuts
 from allais.learner.views import remeasure, same_utility, with_utilities
 from allais.policies.core.base import Policy
 from allais.policies.core.knowledge import RewardsOfArms, check_settings
@@ -33,18 +33,6 @@ from allais.settings import to_spec
 
 Event = dict[str, Any]
 Result = TypeVar("Result")
-
-
-def refuse_features(policy: Policy, context: Any = None) -> NoReturn:
-    """Refuse features, or a context, that a policy does not take."""
-    if context is not None:
-        raise TypeError(
-            f"{type(policy).__name__} takes no context; got one. Use ContextualNPTS, which learns from any."
-        )
-    raise TypeError(
-        f"{type(policy).__name__} knows arms by their names and takes no features. Leave them out, or use a linear "
-        "policy, such as WOFUL."
-    )
 
 
 # -- arms in play -------------------------------------------------------------------------------------
@@ -281,16 +269,28 @@ def observe(
 
 def _observe_cuts(engine: Engine, arm: Hashable | list[Any], rewards: ArrayLike, cuts: list[Cut]) -> Event:
     """Learn outcomes of which some are not finished."""
-    if isinstance(arm, list):
-        raise ValueError(f"unfinished outcomes are observed arm by arm; got {len(arm)} arms. Call it for each.")
-    checked = [checked_cut(engine, (k := arm_of(engine, arm)), cut) for cut in cuts]
-    told = np.size(np.asarray(rewards, dtype=object)) > 0
-    event = observe(engine, arm, rewards, []) if told else {"observe": arm, "rewards": []}
+    told = np.size(np.asarray(rewards, dtype=object))
+    each, names = isinstance(arm, list), arm if isinstance(arm, list) else [arm] * (told + len(cuts))
+    if len(names) != told + len(cuts):
+        raise ValueError(
+            f"each outcome has its arm, unfinished ones last; got {len(names)} arms, {told} rewards, {len(cuts)} "
+            "unfinished. Give one of each."
+        )
+    lows, highs = zip(*cuts, strict=True)
+    require_cuts(engine.policy, (max(lows), min(highs)), engine.cuts)  # all together, and not each with those before
+    by_arm: dict[int, list[Cut]] = {}
+    for name, cut in zip(names[told:], cuts, strict=True):
+        k = arm_of(engine, name)
+        by_arm.setdefault(k, []).append(checked_cut(engine, k, cut))
+    event = observe(engine, names[:told] if each else arm, rewards, []) if told else {"observe": arm, "rewards": []}
     engine.guard.midway = True
-    engine.state.asked[k] += len(checked)
-    _remember_cuts(engine, k, checked)
+    for k, checked in by_arm.items():
+        engine.state.asked[k] += len(checked)
+        _remember_cuts(engine, k, checked)
     lapse(engine)
     engine.guard.midway = engine.guard.durable
+    if each:
+        event["observe"] = [engine.names[arm_of(engine, name)] for name in names]
     return {**event, "cuts": [as_json(cut) for cut in cuts]}
 
 

@@ -86,7 +86,7 @@ class ContextualLearner(Learner):
         Choice(id=1, arm='A21')
         """
         if features is not None or among is not None:
-            changes.refuse_features(self.policy)
+            reading.refuse_features(self.policy)
         if isinstance(n, Mapping):
             raise TypeError(f"a context is given by its name; got {brief(n)}. Write ask(context={{...}}).")
         if context is None:
@@ -279,7 +279,7 @@ class ContextualLearner(Learner):
         >>> learner = ContextualNPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
         >>> learner.observe("A28", [7.0, 8.0], {"hour": 8})
         >>> learner.why("A28", unit="minutes", context={"hour": 8})
-        'A28 is worth most so far in this context: it feels like 7.5 minutes for sure, by 2 outcomes of any context'
+        'A28 is worth most so far in this context: its mean is 7.5 minutes, by 2 outcomes of any context'
         """
         if context is None:
             return Learner.why(self, arm, preference, unit)
@@ -338,12 +338,12 @@ class ContextualLearner(Learner):
         if feature is not None and not seen:
             names = {key for one in lately for key in one}
             raise ValueError(f"a feature must be in the contexts so far; got {feature!r}.{nearest(feature, names)}")
-        texts = list(dict.fromkeys(one for one in seen if isinstance(one, str)))[:PLACES]
-        numbers = [one for one in seen if not isinstance(one, str)]
+        texts = list(dict.fromkeys(one for one in seen if isinstance(one, str | bool)))[:PLACES]
+        numbers = [one for one in seen if not isinstance(one, str | bool)]
         levels = (np.arange(PLACES) + 0.5) / PLACES
         places = np.unique(np.quantile(numbers, levels, method="inverted_cdf")).tolist() if numbers else []
         rows = []
-        for place in [*places, *texts]:
+        for place in [*places, *sorted(texts, key=lambda one: one is True)]:  # false comes before true
             each = [self._read({**one, name: place}, preference)[2] for one in lately[:ALIKE]]
             values = self._by_name(np.mean(each, axis=0))
             known = {arm: values[arm] for arm in self.arms if not math.isnan(values[arm])}

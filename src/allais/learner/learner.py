@@ -17,6 +17,7 @@ from allais.learner import changes
 from allais.learner import document as documents
 from allais.learner.choices import WIDEN, Choice, number_of, require_own
 from allais.learner.journal import Journal
+from allais.learner.reading import refuse_features
 from allais.learner.view import View
 from allais.policies.core.base import Policy
 from allais.policies.core.knowledge import RewardsOfArms
@@ -98,7 +99,7 @@ class Learner(View):
         ('A28', 'A21', 'A21')
         """
         if features is not None or among is not None or context is not None:
-            changes.refuse_features(self.policy, context)
+            refuse_features(self.policy, context)
         journal, engine = self._journal, self._engine
         if journal.lock._is_owned():
             journal.require_outermost()
@@ -209,7 +210,7 @@ class Learner(View):
         """Feed in outcomes that were known before or seen elsewhere: all of them, or none if any is refused.
 
         Args:
-            arm: The name of the arm; or a list of names, one for each outcome.
+            arm: The name of the arm; or a list of names, one for each outcome, in the order of the arguments.
             rewards: The outcomes, in the user's units.
             at_least: Of outcomes that were cut off, what each would have been at least.
             at_most: What each would have been at most.

@@ -14,9 +14,9 @@ from allais._system.locks import one_at_a_time, one_change_at_a_time
 from allais.files import finite_list
 from allais.learner._engine import Engine
 from allais.learner._round_engines import LinearEngine, listed, unlisted
-from allais.learner.changes import refuse_features
 from allais.learner.choices import Choice, Ellipsoid, number_of
 from allais.learner.learner import Learner, Names, Whose
+from allais.learner.reading import refuse_features
 from allais.linear.arm_sets import ArmSet, checked_features
 from allais.linear.policy import LinearPolicy
 from allais.linear.regression import radius

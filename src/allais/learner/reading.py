@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import copy
+import functools
 import math
-from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Mapping
+from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
 from allais._checks import FloatArray, brief
 from allais._kernels import held
+from allais._system.locks import one_at_a_time
 from allais.bands.base import Interval
 from allais.learner.bounds import shared_bounds
 from allais.learner.choices import NotNow, Recommendation
@@ -42,6 +44,10 @@ from allais.samples.trees import DISTINCT
 if TYPE_CHECKING:
     from allais.learner._engine import Engine
     from allais.learner.view import View
+
+Arguments = ParamSpec("Arguments")
+Reader = TypeVar("Reader", bound="View")
+Result = TypeVar("Result")
 
 MANY = 50_000  # distinct outcomes in trees: to weigh them one by one takes longer than to tabulate a new weight
 SHARED = ("memory", "kept", "lifetimes")  # which `choose` does not change, or only brings up to date
@@ -101,6 +107,39 @@ def someone(policy: Policy, preference: Preference | None) -> Preference:
     if not isinstance(preference, Preference):
         raise TypeError(f"an arm is valued by a preference; got {preference!r}. Write Preference(...).")
     return preference.in_frame_of(policy.preference)
+
+
+def refuse_features(policy: Policy, context: Any = None) -> NoReturn:
+    """Refuse features, or a context, that a policy does not take."""
+    if context is not None:
+        raise TypeError(
+            f"{type(policy).__name__} takes no context; got one. Use ContextualNPTS, which learns from any."
+        )
+    raise TypeError(
+        f"{type(policy).__name__} knows arms by their names and takes no features. Leave them out, or use a linear "
+        "policy, such as WOFUL."
+    )
+
+
+def without_context(
+    method: Callable[Concatenate[Reader, Arguments], Result],
+) -> Callable[Concatenate[Reader, Arguments], Result]:
+    """A reading, one at a time, that refuses a context: its signature has none, and contextual learners have their own.
+
+    >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
+    >>> learner.value(context={"hour": 8})
+    Traceback (most recent call last):
+    TypeError: NPTS takes no context; got one. Use ContextualNPTS, which learns from any.
+    """
+    reading = one_at_a_time(method)
+
+    @functools.wraps(method)
+    def read(self: Reader, /, *arguments: Arguments.args, **settings: Arguments.kwargs) -> Result:
+        if (context := settings.pop("context", None)) is not None:
+            refuse_features(self.policy, context)
+        return reading(self, *arguments, **settings)
+
+    return read
 
 
 # -- values -------------------------------------------------------------------------------------------

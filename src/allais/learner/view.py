@@ -159,7 +159,7 @@ class View:
         """
         return self._engine.checked(0 if arm is None else reading.arm_of(self._engine, arm), reward)
 
-    @one_at_a_time
+    @reading.without_context
     def value(self, preference: Preference | None = None) -> dict[Hashable, float]:
         """What each arm is worth by what was seen, to this preference or to another one's.
 
@@ -243,7 +243,7 @@ class View:
         """
         return reading.reached_delta(self._engine)
 
-    @one_at_a_time
+    @reading.without_context
     def recommend(self, preference: Preference | None = None) -> Recommendation:
         """The best arm so far, its value and interval, and whether the policy is done.
 
@@ -272,7 +272,7 @@ class View:
         best = max(known, key=lambda name: (known[name], pulls[name]), default=self.arms[0])
         return Recommendation(best, known.get(best, math.nan), None, False, None, "none")
 
-    @one_at_a_time
+    @reading.without_context
     def chances(
         self, preference: Preference | None = None, draws: int = 200, *, allowed: Sequence[Hashable] | None = None
     ) -> dict[Hashable, float]:
@@ -317,7 +317,7 @@ class View:
             raise ValueError(engine.why_unknown(id_))
         return engine.choice(id_).propensity
 
-    @one_at_a_time
+    @reading.without_context
     def why(self, arm: Hashable, preference: Preference | None = None, unit: str = "") -> str:
         """A sentence about an arm that was just chosen, by the value that it has for whom it was chosen.
 
@@ -329,7 +329,7 @@ class View:
         >>> learner = NPTS(expected_value(), Bounded(0, 50)).start(["A21", "A28"], seed=1)
         >>> learner.observe("A28", [7.0, 8.0])
         >>> learner.why("A28", unit="minutes"), learner.why("A21")
-        ('A28 is worth most so far: it feels like 7.5 minutes for sure, by 2 outcomes', 'A21 was never seen')
+        ('A28 is worth most so far: its mean is 7.5 minutes, by 2 outcomes', 'A21 was never seen')
         """
         if not self.policy.keeps_outcomes:
             return f"{arm} is the best, or worth trying, by what all arms have shown"

@@ -10,6 +10,7 @@ from typing import Any
 from allais import weights
 from allais._checks import brief, nearest, real, share
 from allais.preferences.preference import Preference
+from allais.preferences.valuation import is_mean as is_mean
 from allais.preferences.valuation import level_of as level_of
 from allais.weights import Identity, Mixed, Step, TailAverage, Weight
 
@@ -45,13 +46,7 @@ def in_words(preference: Preference) -> str:
     return text if utility is None else f"{text}, {_spoken(type(utility).__name__)} {_numbers(utility)}".rstrip()
 
 
-def is_mean(preference: Preference) -> bool:
-    """Whether somebody goes by the mean: no weight and no utility distorts it.
-
-    >>> is_mean(expected_value(costs=True)), is_mean(cvar(0.1))
-    (True, False)
-    """
-    return preference == expected_value(reference=preference.reference, costs=preference.costs)
+FELT = "feels like"  # the heading of certainty equivalents that have no name of their own
 
 
 def heading_of(preference: Preference) -> str:
@@ -60,7 +55,7 @@ def heading_of(preference: Preference) -> str:
     >>> heading_of(expected_value()), heading_of(quantile(0.95)), heading_of(cvar(0.1))
     ('the mean', 'percentile 95', 'feels like')
     """
-    return in_words(preference) if is_mean(preference) or level_of(preference) is not None else "feels like"
+    return in_words(preference) if is_mean(preference) or level_of(preference) is not None else FELT
 
 
 def _weight(weight: Weight) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import scipy  # its parts are loaded when they are used
@@ -14,7 +14,7 @@ from allais._checks import FloatArray, IntArray, finite_array
 from allais.errors import UndefinedValueError
 from allais.lotteries import Lottery
 from allais.numerics import HalfDistribution, Parts, distorted_integral, finite_parts, normal_table
-from allais.weights import Step, Weight
+from allais.weights import Identity, Step, Weight
 from allais.weights.bounds import certified_maximum
 
 if TYPE_CHECKING:
@@ -238,6 +238,16 @@ def amount(number: float, unit: str = "", digits: int = 4) -> str:
     return f"{text} {unit.removesuffix('s') if one else unit}".rstrip()
 
 
+def is_mean(preference: Preference) -> bool:
+    """Whether somebody goes by the mean: no weight and no utility distorts it.
+
+    >>> is_mean(expected_value(costs=True)), is_mean(cvar(0.1))
+    (True, False)
+    """
+    weights = preference.gains, preference.losses
+    return preference.utility is None and all(isinstance(weight, Identity) for weight in weights)
+
+
 def level_of(preference: Preference) -> float | None:
     """The level of a percentile, counted from the lowest outcome; None for any other preference.
 
@@ -290,19 +300,31 @@ def _plural(noun: str) -> str:
 
 
 def certainty_equivalent_in_words(
-    preference: Preference, value: float, unit: str = "", digits: int = 4, subject: str = ""
+    preference: Preference, value: float, unit: str = "", digits: int = 4, subject: Literal["", "it"] = ""
 ) -> str:
     """A value as the sure amount that is worth as much, or what it means as a percentile; as it is where there is none.
 
     >>> certainty_equivalent_in_words(Preference.tversky_kahneman(), 6.23332, "francs", subject="it")
     'it feels like 8 francs for sure'
     """
-    sure, start = sure_amount(preference, value), f"{subject} " if subject else ""
-    if math.isnan(sure):
-        return f"{start}has the value {plain(value, digits)}, which no sure outcome has"
+    if math.isnan(sure := sure_amount(preference, value)):
+        return f"{subject} has the value {plain(value, digits)}, which no sure outcome has".lstrip()
+    return sure_in_words(preference, sure, unit, digits, subject)
+
+
+def sure_in_words(
+    preference: Preference, sure: float, unit: str = "", digits: int = 4, subject: Literal["", "it"] = ""
+) -> str:
+    """What a certainty equivalent means: by a percentile or the mean, people take it for what it is.
+
+    >>> sure_in_words(expected_value(), 8.0, "francs", subject="it"), sure_in_words(expected_value(), 8.0, "francs")
+    ('its mean is 8 francs', 'mean 8 francs')
+    """
     if level_of(preference) is not None:
         return percentile_in_words(preference, sure, unit, digits)
-    return f"{start}feels like {amount(sure, unit, digits)} for sure"
+    if is_mean(preference):
+        return f"{'its mean is' if subject else 'mean'} {amount(sure, unit, digits)}"
+    return f"{subject} feels like {amount(sure, unit, digits)} for sure".lstrip()
 
 
 Counts = FloatArray | IntArray

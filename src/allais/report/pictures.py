@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from allais.bands import Interval
 from allais.learner.reading import sure_intervals
-from allais.preferences.named import heading_of
+from allais.preferences.named import FELT, heading_of
 from allais.preferences.valuation import plain
 from allais.problems.options import Setting, settings_of
 from allais.report.markup import macro
@@ -160,7 +160,7 @@ def axis_label(answer: BestArm, unit: str) -> str:
     preference = answer.learner.policy.preference
     less = "; less is better" if preference.costs else ""
     heading = heading_of(preference)
-    what = "what it feels like for sure" if heading == "feels like" else heading
+    what = "what it feels like for sure" if heading == FELT else heading
     return f"{what}{f', in {unit}' if unit else ''}{less}"
 
 

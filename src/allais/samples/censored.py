@@ -20,7 +20,7 @@ from allais._checks import FloatArray, IntArray
 from allais._kernels import kernel, routine
 from allais.numerics.sums import Parts, finite_parts
 from allais.preferences import Preference
-from allais.preferences.valuation import sure_amount
+from allais.preferences.valuation import is_mean, sure_amount
 from allais.samples.draws import gamma, stream_of
 from allais.weights import Weight
 
@@ -223,7 +223,7 @@ def in_a_sentence(what: str, preference: Preference, told: int, many: int, ends:
         beyond: The share of the distribution that lies beyond all that were seen.
 
     >>> in_a_sentence("trips", Preference(Identity(), costs=True), 4, 1, (-math.inf, -31.25, -28.75), 0.0)
-    '1 of 4 trips is unfinished. It feels like 31.25 if they were cut off for other reasons than what would have come; \
+    '1 of 4 trips is unfinished. The mean is 31.25 if they were cut off for other reasons than what would have come; \
     once they are known, it may be 28.75 or anything beyond.'
     """
     sign = -1.0 if preference.costs else 1.0
@@ -232,9 +232,9 @@ def in_a_sentence(what: str, preference: Preference, told: int, many: int, ends:
     if math.isinf(low) or math.isinf(high):
         between = f"{low:.4g} or anything beyond" if math.isfinite(low) else f"{high:.4g} or anything below"
         between = "anything" if math.isinf(low) and math.isinf(high) else between
-    are = "is" if many == 1 else "are"
+    are, felt = "is" if many == 1 else "are", "The mean is" if is_mean(preference) else "It feels like"
     said = (
-        f"{many:,} of {told:,} {what} {are} unfinished. It feels like {value:.4g} if they were cut off for other "
+        f"{many:,} of {told:,} {what} {are} unfinished. {felt} {value:.4g} if they were cut off for other "
         f"reasons than what would have come; once they are known, it may be {between}."
     )
     if beyond:

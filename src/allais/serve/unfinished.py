@@ -10,7 +10,7 @@ from typing import Any
 
 from allais.learner import Learner, NotNow
 from allais.samples.cuts import Cut, in_words, known_cut
-from allais.serve.api.schemas import ExperimentSettings, Reward
+from allais.serve.api.schemas import ExperimentSettings, Import, Reward
 from allais.serve.core.errors import Refused, refusing
 from allais.serve.core.experiment import MOST_AT_ONCE, Experiment
 from allais.serve.store.tables import ARCHIVED, EXPIRED, RUNNING
@@ -55,7 +55,7 @@ def warm(learner: Learner) -> None:
     learner.ask()
 
 
-async def warmed(experiment: Experiment, call: Reward) -> None:
+async def warmed(experiment: Experiment, call: Reward | Import) -> None:
     """Be ready for the first part of an outcome that a call brings."""
     if call.at_least is not None or call.at_most is not None:
         learner = experiment.learner

@@ -18,7 +18,7 @@ from allais.learner.reading import arm_rows
 from allais.policies.core.base import Policy, Promise
 from allais.policies.core.verbs import bracket
 from allais.preferences.showing import Rows, as_frame, as_html, as_intervals, in_words
-from allais.preferences.valuation import level_of, percentile_in_words, sure_amount
+from allais.preferences.valuation import sure_amount, sure_in_words
 from allais.problems import Problem
 from allais.problems.base import require_rivals
 from allais.simulation.history import Moment, Repeated, noted
@@ -144,7 +144,7 @@ class BestArm:
 
     >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.2)], arms=["A21", "A28"])
     >>> print(best_arm(TopTwo(expected_value(), Finite([0, 1]), delta=0.05), problem, seed=1))
-    'A21' (settled at delta = 0.05, feels like 1 for sure, 19 samples)
+    'A21' (settled at delta = 0.05, mean 1, 19 samples)
     """
 
     arm: Hashable
@@ -221,9 +221,7 @@ class BestArm:
         policy = self.learner.policy
         of_mean = policy.of_mean  # such a policy compares w(mean), which is no value of outcomes
         utility = math.nan if of_mean else sure_amount(policy.preference, self.value)
-        worth = f"value {self.value:.4g}" if math.isnan(utility) else f"feels like {utility:.4g} for sure"
-        if not math.isnan(utility) and level_of(policy.preference) is not None:
-            worth = percentile_in_words(policy.preference, utility)
+        worth = f"value {self.value:.4g}" if math.isnan(utility) else sure_in_words(policy.preference, utility)
         if self.arm is None:
             return f"none ({sure}, every arm breaks a guardrail, {self.samples} samples)"
         return f"{self.arm!r} ({sure}, {worth}, {self.samples} samples)"

@@ -147,15 +147,16 @@ async def _ranked(service: Service, name: str, call: Rank, key: Key) -> dict[str
     allowed = [id_ for id_ in ids if id_ not in excluded]
     if not allowed or len(set(ids)) != len(ids):
         raise Refused(422, "actions must have ids of their own, and one must not be excluded. Check them.")
-    named = experiment.features.encoding is not None
+    named, described = experiment.features.encoding is not None, call.actions
     if not named:
         known = (await service.idle(name)).learner.pulls
+        described = [action for action in described if action.id not in excluded or action.id in known]
         if strange := [id_ for id_ in allowed if id_ not in known]:
             await _bring_in(service, name, strange, key)
     all_in_play = not named and set(allowed) == set((await service.idle(name)).learner.arms)
     event = call.eventId or uuid.uuid4().hex
     with refusing():
-        features = {action.id: flat(action.features or {}) for action in call.actions}
+        features = {action.id: flat(action.features or {}) for action in described}
         context = flat(call.contextFeatures or {})
     sent = any(features.values()) or bool(context)
     asked = Decide(

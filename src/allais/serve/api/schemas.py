@@ -321,11 +321,16 @@ class Values(Strict):
 
 
 class Import(Strict):
-    """Outcomes that were seen before or elsewhere: `arms` and `outcomes` side by side."""
+    """Outcomes that were seen before or elsewhere: `arms` and `outcomes` side by side.
+
+    An outcome that is not finished is null, and in its place is what is known of it.
+    """
 
     # of a hundred thousand mistakes the first is enough
     arms: Annotated[list[Text], Field(min_length=1, max_length=100_000, fail_fast=True)]
-    outcomes: Annotated[list[FiniteFloat], Field(min_length=1, max_length=100_000, fail_fast=True)]
+    outcomes: Annotated[list[FiniteFloat | None], Field(min_length=1, max_length=100_000, fail_fast=True)]
+    at_least: Annotated[list[FiniteFloat | None], Field(max_length=100_000, fail_fast=True)] | None = None
+    at_most: Annotated[list[FiniteFloat | None], Field(max_length=100_000, fail_fast=True)] | None = None
     features: Annotated[list[Named], Field(max_length=100_000, fail_fast=True)] | None = None  # where there are terms
     key: Text | None = None  # a repeated call with the same key counts once
 

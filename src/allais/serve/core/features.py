@@ -215,6 +215,11 @@ class FeatureReader:
             raise ValueError("a contextual policy takes features by name; got rows. Send an object per arm.")
         if call.features is None and call.context is None:
             return None, None
+        if call.features and (strange := call.features.keys() - learner.pulls.keys()):
+            raise ValueError(
+                f"features are those of arms of the experiment; got some of {min(strange)!r}. Add it first, or send "
+                "what is known about the moment as context."
+            )
         own = {
             f"{arm}.{name}": one for arm, given in (call.features or {}).items() for name, one in flat(given).items()
         }

@@ -17,7 +17,7 @@ from sqlalchemy import Connection, select
 
 from allais.evidence.tables import AT_LEAST, AT_MOST
 from allais.forests.encoding import flat
-from allais.samples.cuts import Cut, as_json
+from allais.samples.cuts import Cut, as_json, known_cut
 from allais.serve.api.schemas import Import
 from allais.serve.core.errors import Refused, refusing
 from allais.serve.core.experiment import Experiment
@@ -28,7 +28,7 @@ from allais.serve.core.restore import cuts_told, detail_of, imported_after
 from allais.serve.core.service import Service
 from allais.serve.store.tables import EXPIRED, OPEN, decisions, imports
 from allais.serve.store.writer import Kind, Row
-from allais.serve.unfinished import ages_of
+from allais.serve.unfinished import ages_of, warmed
 
 STORED = ("number", "arm", "person", "key", "asked_at", "closed_at", "state", "outcome", "propensity")
 COLUMNS = (*STORED, AT_LEAST, AT_MOST, "would", "features")
@@ -42,6 +42,9 @@ async def take_in(service: Service, name: str, call: Import, key: Key) -> dict[s
         raise Refused(422, f"each outcome has its arm; got {len(call.arms)} arms, {len(call.outcomes)} outcomes.")
     if call.features is not None and len(call.features) != len(call.outcomes):
         raise Refused(422, f"each outcome has its features; got {len(call.features)}. Give {{}} where there are none.")
+    for ends in (call.at_least, call.at_most):
+        if ends is not None and len(ends) != len(call.outcomes):
+            raise Refused(422, f"at_least and at_most stand beside outcomes; got {len(ends)}. Give null where not.")
     if call.key is None:
         return await _take_in(service, name, call, key)
     find = partial(_imported, experiment=service.experiment(name).id, key=call.key)
@@ -49,6 +52,8 @@ async def take_in(service: Service, name: str, call: Import, key: Key) -> dict[s
 
 
 async def _take_in(service: Service, name: str, call: Import, key: Key) -> dict[str, Any]:
+    await warmed(service.experiment(name), call)
+
     def learning(experiment: Experiment) -> tuple[dict[str, Any], list[Row]]:
         experiment.require_open()
         if not experiment.learner.policy.open_to_data:
@@ -56,14 +61,42 @@ async def _take_in(service: Service, name: str, call: Import, key: Key) -> dict[
         now = time.time()
         with refusing():
             named = None if call.features is None else [flat(one) for one in call.features]
-        experiment.check(call.arms, named, call.outcomes)
-        rows = experiment.observe(call.arms, named, call.outcomes, call.key, now)
+            outcomes, cuts = _parted(call)
+        told = [call.arms[k] for k in outcomes]
+        named = named and [named[k] for k in outcomes]
+        experiment.check(told, named, list(outcomes.values()))
+        rows = _observe_cuts(experiment, call, cuts, now)  # first: these are refused all together, if at all
+        rows += experiment.observe(told, named, list(outcomes.values()), call.key, now)
         rows.append(audited(key, "import", name, len(call.outcomes)))
         if call.key is not None:
             rows.append((Kind.IMPORT, (experiment.id, call.key, len(call.outcomes), now)))
         return {"imported": len(call.outcomes)}, rows
 
     return await service.change_in_thread(name, learning)
+
+
+def _parted(call: Import) -> tuple[dict[int, float], dict[int, Cut]]:
+    """The outcomes that are finished, and what is known of the others; by their places."""
+    outcomes, cuts, nothing = dict[int, float](), dict[int, Cut](), [None] * len(call.outcomes)
+    beside = zip(call.outcomes, call.at_least or nothing, call.at_most or nothing, strict=True)
+    for k, (outcome, low, high) in enumerate(beside):
+        if outcome is None:
+            cuts[k] = known_cut(low, high)
+        elif low is not None or high is not None:
+            raise ValueError(f"an outcome is known, or what it lies between; got {outcome} and both. Leave one out.")
+        else:
+            outcomes[k] = outcome
+    return outcomes, cuts
+
+
+def _observe_cuts(experiment: Experiment, call: Import, cuts: dict[int, Cut], now: float) -> list[Row]:
+    """The rows of outcomes that are not finished."""
+    if not cuts:
+        return []
+    arms, ends = [call.arms[k] for k in cuts], list(map(as_json, cuts.values()))
+    with refusing(experiment.name):
+        experiment.learner.observe(arms, between=ends)
+    return [experiment.event({"observe": arms, "rewards": [], "cuts": ends, "imported": call.key}, now)]
 
 
 def _imported(connection: Connection, experiment: int, key: str) -> dict[str, Any] | None:
@@ -109,9 +142,13 @@ def _decision(row: tuple[Any, ...], cuts: dict[int, Cut], encoding: Encoding | N
 def _outcomes(at: float, event: dict[str, Any], encoding: Encoding | None) -> Iterator[tuple[Any, ...]]:
     """The outcomes of an import, as decisions that nobody made."""
     observed, features = event.get("observe", event.get("arm")), _features(event.get("features"), encoding)
-    outcomes = event["rewards"]
-    for arm, outcome in zip(observed if isinstance(observed, list) else repeat(observed), outcomes, strict=False):
-        yield (None, arm, None, event.get("imported"), None, at, IMPORTED, outcome, *[None] * 4, features)
+    outcomes = [
+        *((outcome, None, None) for outcome in event["rewards"]),
+        *((None, *cut) for cut in event.get("cuts", ())),
+    ]
+    arms = observed if isinstance(observed, list) else repeat(observed)
+    for arm, (outcome, *ends) in zip(arms, outcomes, strict=False):
+        yield (None, arm, None, event.get("imported"), None, at, IMPORTED, outcome, None, *ends, None, features)
 
 
 def _features(row: list[float] | None, encoding: Encoding | None) -> Any:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from allais.evidence import Worth
 from allais.preferences import Explanation
 from allais.preferences.explain import small_share
+from allais.preferences.named import FELT, heading_of, is_mean
 from allais.preferences.valuation import amount, plain
 from allais.report.effort import TO
 from allais.report.evidence_pages import AS_DECIDED, both_values, histories
@@ -69,15 +70,16 @@ def _against_the_mean(facts: Facts, best: ArmFacts) -> str:
                 f", over all contexts. What is chosen goes by the context, {quoted(facts.across[0]['feature'])} first."
             )
         return ", at a moment without features. What is chosen goes by those of the moment."
-    if facts.mean_best is None:
+    if facts.mean_best is None or is_mean(facts.of):
         return "."
     if facts.mean_best == facts.best:
         return ". The mean would choose it, too."
     other = next((one for one in facts.arms if one.name == facts.mean_best), None)
     if other is None or math.isnan(other.sure.value):
         return f". The mean would choose {quoted(facts.mean_best)}."
+    felt = FELT if heading_of(facts.of) == FELT else "has"
     return (
-        f". The mean would choose {quoted(other.name)}, which feels like {amount(other.sure.value, facts.unit)}: "
+        f". The mean would choose {quoted(other.name)}, which {felt} {amount(other.sure.value, facts.unit)}: "
         f"{amount(abs(other.sure.value - best.sure.value), facts.unit, 3)} worse each time."
     )
 
@@ -174,17 +176,18 @@ def _between(what: str, one: Worth, facts: Facts) -> str:
 def _arms(facts: Facts) -> Markup | str:
     if not facts.arms:
         return ""
-    sign = 1.0 if facts.costs else -1.0
+    sign, by_mean = 1.0 if facts.costs else -1.0, is_mean(facts.of)
     best_first = sorted(facts.arms, key=lambda arm: math.inf if math.isnan(arm.sure.value) else sign * arm.sure.value)
     rows = [
         Row(
             arm.name, f"{arm.outcomes:,} outcome{'' if arm.outcomes == 1 else 's'}" if arm.in_play else "retired",
-            facts.colour(arm.name) + (" leads" if arm.name == facts.best else ""), arm.sure, arm.mean,
+            facts.colour(arm.name) + (" leads" if arm.name == facts.best else ""), arm.sure,
+            math.nan if by_mean else arm.mean,
         )
         for arm in best_first
     ]  # fmt: skip
-    picture = rows_as_svg("What each arm feels like for sure, with its interval", rows)
-    return macro(PAGE, "arms")(facts, best_first, picture, _waiting(facts))
+    picture = rows_as_svg(f"{facts.of_each}, with its interval", rows)
+    return macro(PAGE, "arms")(facts, best_first, picture, _waiting(facts), heading_of(facts.of), by_mean)
 
 
 def _contexts(facts: Facts) -> Markup | str:
@@ -209,19 +212,24 @@ def _contexts(facts: Facts) -> Markup | str:
                 if math.isfinite(row["sure"][name])]  # fmt: skip
         shapes.append(Shape("polyline", facts.colour(name), ends))
     levels = [(y(tick), plain(tick, 6)) for tick in ticks]
-    values = [plain(row["value"], 4) if not isinstance(row["value"], str) else row["value"] for row in rows]
+    values = [_level(row["value"]) for row in rows]
     marks = [((k + 0.5) / len(rows), value) for k, value in enumerate(values)]
-    picture = plot(
-        "What each arm feels like for sure, by the feature that matters most", shapes, levels, marks, rows[0]["feature"]
-    )
+    picture = plot(f"{facts.of_each}, by the feature that matters most", shapes, levels, marks, rows[0]["feature"])
     return macro(PAGE, "contexts")(facts, names, rows[0]["feature"], _stretches(rows, values), picture)
+
+
+def _level(value: str | bool | float) -> str:
+    """A feature's value."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return value if isinstance(value, str) else plain(value, 4)
 
 
 def _stretches(rows: list[dict[str, Any]], values: list[str]) -> list[tuple[str, str]]:
     """Neighbouring values with the same best arm: what they are, and the arm."""
     found: list[list[Any]] = []
     for row, value in zip(rows, values, strict=True):
-        if found and found[-1][2] == row["arm"] and not isinstance(row["value"], str):
+        if found and found[-1][2] == row["arm"] and not isinstance(row["value"], str | bool):
             found[-1][1] = value
         else:
             found.append([value, value, row["arm"]])

@@ -14,8 +14,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from allais.bands import Interval
 from allais.learner import ContextualLearner, Learner
 from allais.preferences import Explanation, Preference, expected_value
-from allais.preferences.named import in_words, is_mean
-from allais.preferences.valuation import amount, level_of, percentile_in_words, sure_amount
+from allais.preferences.named import FELT, heading_of, in_words
+from allais.preferences.valuation import sure_amount, sure_in_words
 from allais.report.effort import explained
 from allais.report.words import ByMean, by_mean
 from allais.serve.api.schemas import PlannedTest
@@ -64,6 +64,7 @@ class GroupFacts:
     """People with the same preference."""
 
     label: str
+    heading: str  # of their certainty equivalents
     people: int
     decisions: int
     sure: dict[str, float]  # the certainty equivalent of each arm
@@ -93,6 +94,7 @@ class Facts:
     costs: bool
     policy: str
     preference: str
+    of: Preference  # whose values are shown
     apprentice: bool
     by_features: bool  # what is best depends on the moment
     created_at: float
@@ -115,7 +117,6 @@ class Facts:
     failed: list[str] = field(default_factory=list)  # parts that could not be worked out
     broken: list[str] = field(default_factory=list)  # arms that are shown to break a guardrail
     guardrails: str = ""  # what they demand
-    of: Preference | None = None  # whose values are shown
     test: PlannedTest | None = None
     verdict: Judged | None = None  # of a test
     worth_of_apprentice: Evaluated | None = None  # beside what the application did
@@ -126,12 +127,14 @@ class Facts:
     )  # values of the feature that matters most, and arms there
 
     def worth(self, sure: float) -> str:
-        """What an arm's certainty equivalent means: of a percentile, how many outcomes keep to it."""
-        if self.of is not None and level_of(self.of) is not None:
-            return percentile_in_words(self.of, sure, self.unit)
-        if self.of is not None and is_mean(self.of):
-            return f"its mean is {amount(sure, self.unit)}"
-        return f"it feels like {amount(sure, self.unit)} for sure"
+        """What an arm's certainty equivalent means."""
+        return sure_in_words(self.of, sure, self.unit, subject="it")
+
+    @property
+    def of_each(self) -> str:
+        """What the numbers of arms are, as a title begins."""
+        heading = heading_of(self.of)
+        return "What each arm feels like for sure" if heading == FELT else f"{heading.capitalize()} of each arm"
 
     def colour(self, name: str) -> str:
         """The class of an arm's colour: by its place, so that it keeps it in all pictures."""
@@ -216,13 +219,13 @@ def gather(connection: Connection, snapshot: Snapshot, traffic: Traffic, history
         worth = worked_out("The apprentice", None, lambda: evaluated(connection, asked))
     return Facts(
         snapshot.name, snapshot.state, settings.unit, preference.costs, type(learner.policy).__name__,
-        in_words(preference), settings.apprentice, by_features, snapshot.created_at,
+        in_words(preference), preference, settings.apprentice, by_features, snapshot.created_at,
         settings.expires_after, learner.samples, snapshot.waiting, snapshot.oldest, snapshot.ended,
         history.per_minute(), traffic.last, arms,
         len(pulls) - len(shown), _best(preference, {arm.name: arm.sure.value for arm in arms if arm.in_play}),
         best_mean, keeps_intervals(learner), groups,
         list(history.moments), traffic.width, _lost(groups, best_mean, costs=preference.costs), failed,
-        of=preference, test=settings.test, verdict=verdict, worth_of_apprentice=worth,
+        test=settings.test, verdict=verdict, worth_of_apprentice=worth,
         expiry=expiry_in_words(settings),
         unfinished=worked_out("Unfinished outcomes", "", lambda: learner.recommend().unfinished) if cut else "",
         guardrails=" and ".join(one.in_words(settings.unit) for one in learner.policy.guardrails),
@@ -315,7 +318,7 @@ def _groups(
             why = {name: explained(learner, name, preference) for name in {best, mean} if name is not None}
         found.append(
             GroupFacts(
-                "other people" if place == OTHERS else in_words(preference),
+                "other people" if place == OTHERS else in_words(preference), heading_of(preference),
                 sum(heads.get(number or 0, 0) for number in alike[place]), total[place], sure, best,
                 [_counted(bucket, alike[place]) for bucket in traffic.buckets], why,
             )
