@@ -264,7 +264,8 @@ def verdict_command(
     require_writable(report)
     shown = outcome if outcome.lower() in UNITS else ""
     seen = read_log(log, group, outcome, user, time, control, covariate or (), at_least, at_most)  # columns come first
-    others = [(one, read_log(log, group, one.column, user, time, control)) for one in map(_guard, guardrail or ())]
+    guards = list(map(_guard, guardrail or ()))
+    others = [(one, read_log(log, group, one.column, user, time, control, (), None, None)) for one in guards]
     found = verdicts_of(
         seen, by or ["mean"], _costs(costs, outcome), no_worse_than, _bounds(bounds), rarest, _shares(shares), delta,
         shown if unit is None else unit, others,

@@ -54,7 +54,8 @@ class Log:
     @cached_property
     def far(self) -> tuple[float, float]:
         """What stands for ends that are not known: so far off that no difference of two outcomes reaches it."""
-        return far_from(float(self.outcome.min()), float(self.outcome.max()))
+        low, high = float(self.outcome.min()), float(self.outcome.max())
+        return low - FAR * (high - low or 1.0), high + FAR * (high - low or 1.0)
 
     def known(self, amount: float) -> float:
         """An amount, or infinity where something stands for it."""
@@ -70,10 +71,15 @@ class Log:
         most = (1.0 - 1.0 / FAR) * (self.far[1] - float(self.outcome.max()))
         return Ends(low if low > -most else -math.inf, high if high < most else math.inf)
 
+    @cached_property
+    def finished(self) -> FloatArray:
+        """The outcomes that are finished."""
+        return self.outcome if self.reach is None else self.outcome[self.reach[0] == self.reach[1]]
+
     @property
     def unfinished(self) -> int:
         """How many outcomes are not finished."""
-        return 0 if self.reach is None else int(np.sum(self.reach[0] < self.reach[1]))
+        return self.outcome.size - self.finished.size
 
     def about_unfinished(self, estimated: bool) -> Iterator[str]:
         """How unfinished outcomes count, a sentence each; and what is assumed where values are estimated."""
@@ -83,11 +89,6 @@ class Log:
         if self.unfinished and estimated:
             said = "Where nothing is proven, amounts are estimated, as if they"
             yield f"{said} were cut off for other reasons than what would have come of them."
-
-
-def far_from(low: float, high: float) -> tuple[float, float]:
-    """So far below and above all that is known that no difference of two outcomes reaches it."""
-    return low - FAR * (high - low or 1.0), high + FAR * (high - low or 1.0)
 
 
 class Side:
@@ -197,7 +198,7 @@ class View:
 
 def read_log(
     table: Any, group: str, outcome: str, user: str | None, time: str | None, control: Hashable | None,
-    covariates: Sequence[str] = (), at_least: str = AT_LEAST, at_most: str = AT_MOST,
+    covariates: Sequence[str] = (), at_least: str | None = AT_LEAST, at_most: str | None = AT_MOST,
 ) -> Log:  # fmt: skip
     """The columns of a table, checked.
 
@@ -209,7 +210,7 @@ def read_log(
         time: The column of times, if there is one.
         control: The group to compare with; by default the one that is called so, or the first.
         covariates: Columns of numbers that were known before the groups were made.
-        at_least: The column of what outcomes that are not finished will be at least.
+        at_least: The column of what outcomes that are not finished will be at least; None if it is about others.
         at_most: The column of what they will be at most.
     """
     names_of_ends, there = ends_wanted(at_least, at_most)
@@ -330,14 +331,14 @@ def numbered(labels: list[Any]) -> tuple[list[Any], IntArray]:
 # -- outcomes that are not finished ---------------------------------------------------------------
 
 
-def ends_wanted(at_least: str, at_most: str) -> tuple[list[str], list[str]]:
+def ends_wanted(at_least: str | None, at_most: str | None) -> tuple[list[str], list[str]]:
     """The columns of ends that must be there, since a caller named them, and those that may be."""
-    named = [name for name, usual in ((at_least, AT_LEAST), (at_most, AT_MOST)) if name != usual]
-    return named, [name for name in (at_least, at_most) if name not in named]
+    ends = [(name, usual) for name, usual in ((at_least, AT_LEAST), (at_most, AT_MOST)) if name is not None]
+    return [name for name, usual in ends if name != usual], [name for name, usual in ends if name == usual]
 
 
 def reach_of(
-    outcome: FloatArray, columns: Mapping[str, Any], at_least: str, at_most: str, where: Where = by_row
+    outcome: FloatArray, columns: Mapping[str, Any], at_least: str | None, at_most: str | None, where: Where = by_row
 ) -> Reach | None:
     """What each outcome is at least and at most, NaN where nothing is known; None if no outcome is unfinished.
 
@@ -349,8 +350,8 @@ def reach_of(
         where: How a message names a row.
     """
     low, high = (
-        numbers_or_nan(columns[name], repr(name), where) if name in columns else np.full(outcome.size, math.nan)
-        for name in (at_least, at_most)
+        np.full(outcome.size, math.nan) if cells is None else numbers_or_nan(cells, repr(name), where)
+        for name, cells in ((name, None if name is None else columns.get(name)) for name in (at_least, at_most))
     )
     cut = ~np.isnan(low) | ~np.isnan(high)
     for row in np.flatnonzero(cut & ~np.isnan(outcome))[:1].tolist():

@@ -47,7 +47,7 @@ def columns_of(table: Any, names: Sequence[str], optional: Sequence[str] = ()) -
         found = Columns({str(name): column for name, column in table.items()})
         found.lines = getattr(table, "lines", ())
         _require_columns(names, list(found))
-        lengths = {name: len(found[name]) for name in names}
+        lengths = {name: len(found[name]) for name in (*names, *optional) if name in found}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"the columns of a table must be equally long; got {lengths}. Check them.")
         return found

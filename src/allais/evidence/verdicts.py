@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from allais._checks import share
+from allais._checks import brief, share
 from allais.bands import Interval
 from allais.evidence.comparisons import Found, Metric, Promise
 from allais.evidence.data import Log, ends_of_looks, read_log
@@ -65,7 +65,7 @@ class Verdict:
         looks: What was known at each look.
         forecast: How long it may take, where nothing is decided yet.
         metric: How it was compared.
-        vague: 'at least ' or 'at most ' for amounts that lie among unfinished outcomes.
+        vague: 'at least ', 'at most ' or 'about ' for amounts that rest on unfinished outcomes.
     """
 
     group: Hashable
@@ -285,7 +285,7 @@ def verdict(
     shares: Mapping[Hashable, float] | str | None = None,
     delta: float = 0.05,
     unit: str = "",
-    guardrails: Sequence[Guard] = (),
+    guardrails: Sequence[Guard] | Guard = (),
 ) -> Verdicts:
     """Compare groups, looked at any time: after every day, after every outcome, or once.
 
@@ -319,8 +319,11 @@ def verdict(
     >>> found[0].word, found[0].relative.low > 0.1, found[0].p_value < 0.001
     ('worse', True, True)
     """
+    guards = (guardrails,) if isinstance(guardrails, Guard) else tuple(guardrails)
+    if not all(isinstance(one, Guard) for one in guards):
+        raise TypeError(f'guardrails are a list of Guard("ms", "p99", "5%"); got {brief(guardrails)}. Write one.')
     log = read_log(table, group, outcome, user, time, control, covariates, at_least, at_most)
-    others = [(one, read_log(table, group, one.column, user, time, control)) for one in guardrails]
+    others = [(one, read_log(table, group, one.column, user, time, control, (), None, None)) for one in guards]
     return verdicts_of(log, by, costs, no_worse_than, bounds, rarest, shares, delta, unit, others)
 
 
