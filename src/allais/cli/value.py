@@ -264,8 +264,11 @@ def verdict_command(
     require_writable(report)
     shown = outcome if outcome.lower() in UNITS else ""
     seen = read_log(log, group, outcome, user, time, control, covariate or (), at_least, at_most)  # columns come first
-    guards = list(map(_guard, guardrail or ()))
-    others = [(one, read_log(log, group, one.column, user, time, control, (), None, None)) for one in guards]
+    ends = {outcome: (at_least, at_most)}  # they are about this column, and no other's
+    others = [
+        (one, read_log(log, group, one.column, user, time, control, (), *ends.get(one.column, (None, None))))
+        for one in map(_guard, guardrail or ())
+    ]
     found = verdicts_of(
         seen, by or ["mean"], _costs(costs, outcome), no_worse_than, _bounds(bounds), rarest, _shares(shares), delta,
         shown if unit is None else unit, others,

@@ -210,7 +210,7 @@ def read_log(
         time: The column of times, if there is one.
         control: The group to compare with; by default the one that is called so, or the first.
         covariates: Columns of numbers that were known before the groups were made.
-        at_least: The column of what outcomes that are not finished will be at least; None if it is about others.
+        at_least: The column of what outcomes that are not finished will be at least; None if there is none.
         at_most: The column of what they will be at most.
     """
     names_of_ends, there = ends_wanted(at_least, at_most)
@@ -333,8 +333,8 @@ def numbered(labels: list[Any]) -> tuple[list[Any], IntArray]:
 
 def ends_wanted(at_least: str | None, at_most: str | None) -> tuple[list[str], list[str]]:
     """The columns of ends that must be there, since a caller named them, and those that may be."""
-    ends = [(name, usual) for name, usual in ((at_least, AT_LEAST), (at_most, AT_MOST)) if name is not None]
-    return [name for name, usual in ends if name != usual], [name for name, usual in ends if name == usual]
+    both = [(name, usual) for name, usual in ((at_least, AT_LEAST), (at_most, AT_MOST)) if name is not None]
+    return [name for name, usual in both if name != usual], [name for name, usual in both if name == usual]
 
 
 def reach_of(
@@ -350,8 +350,10 @@ def reach_of(
         where: How a message names a row.
     """
     low, high = (
-        np.full(outcome.size, math.nan) if cells is None else numbers_or_nan(cells, repr(name), where)
-        for name, cells in ((name, None if name is None else columns.get(name)) for name in (at_least, at_most))
+        numbers_or_nan(columns[name], repr(name), where)
+        if name and name in columns
+        else np.full(outcome.size, math.nan)
+        for name in (at_least, at_most)
     )
     cut = ~np.isnan(low) | ~np.isnan(high)
     for row in np.flatnonzero(cut & ~np.isnan(outcome))[:1].tolist():

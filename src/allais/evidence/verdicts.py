@@ -285,7 +285,7 @@ def verdict(
     shares: Mapping[Hashable, float] | str | None = None,
     delta: float = 0.05,
     unit: str = "",
-    guardrails: Sequence[Guard] | Guard = (),
+    guardrails: Sequence[Guard] = (),
 ) -> Verdicts:
     """Compare groups, looked at any time: after every day, after every outcome, or once.
 
@@ -298,7 +298,7 @@ def verdict(
         time: The column of times, ascending: there is a look at the end of every day.
         covariates: Columns of numbers that were known of a user before; means are adjusted for them, which is quicker.
         at_least: The column of what unfinished outcomes will be at least, whose own cell is empty.
-        at_most: The column of what they will be at most.
+        at_most: The column of what they will be at most. Both are about `outcome`, not about columns of guardrails.
         control: The group to compare with; by default the one of that name, or the first.
         costs: Whether less is better, as for waiting times.
         no_worse_than: How much worse is still fine: '5%' of the control's amount, or a number in its unit.
@@ -319,11 +319,14 @@ def verdict(
     >>> found[0].word, found[0].relative.low > 0.1, found[0].p_value < 0.001
     ('worse', True, True)
     """
-    guards = (guardrails,) if isinstance(guardrails, Guard) else tuple(guardrails)
-    if not all(isinstance(one, Guard) for one in guards):
-        raise TypeError(f'guardrails are a list of Guard("ms", "p99", "5%"); got {brief(guardrails)}. Write one.')
+    if not all(isinstance(one, Guard) for one in guardrails):
+        raise TypeError(f'guardrails are a list, [Guard("ms", "p99", "5%")]; got {brief(guardrails)}. Write one.')
     log = read_log(table, group, outcome, user, time, control, covariates, at_least, at_most)
-    others = [(one, read_log(table, group, one.column, user, time, control, (), None, None)) for one in guards]
+    ends = {outcome: (at_least, at_most)}  # they are about this column, and no other's
+    others = [
+        (one, read_log(table, group, one.column, user, time, control, (), *ends.get(one.column, (None, None))))
+        for one in guardrails
+    ]
     return verdicts_of(log, by, costs, no_worse_than, bounds, rarest, shares, delta, unit, others)
 
 
