@@ -81,7 +81,8 @@ class Test:
     One outcome costs O(log n), amortised, with several outcomes per user as much as that user has. Percentiles are
     looked at after every outcome, other metrics after every 32nd part more of them; `verdict` may be called at any
     time, as often as one likes. An outcome that is not finished counts where it is worse for a verdict until `complete`
-    says what became of it.
+    says what became of it; without bounds, other metrics than percentiles take it for one that was cut off at random,
+    so before a look `complete` should say how long it has lasted by then.
 
     Args:
         groups: The groups, the control first; or a mapping from each to the share that is planned.
