@@ -98,6 +98,12 @@ def test_a_wrong_guardrail_is_refused_in_a_sentence(guard, sentence):
         judged(shop(100), guard)
 
 
+def test_guardrails_are_guards():
+    for given in (LATENCY, [("ms", "p90", "20%")]):
+        with pytest.raises(TypeError, match=r"guardrails are a list, \[Guard.*; got .*'p90'"):
+            verdict(shop(100), group="version", outcome="euros", by="p90", guardrails=given)
+
+
 ROWS = [f"{('old', 'new')[i % 2]},{100 + i % 7}" for i in range(60)]
 
 
@@ -110,6 +116,7 @@ ROWS = [f"{('old', 'new')[i % 2]},{100 + i % 7}" for i in range(60)]
         ('version,ms\n"old\n(2)",5\n,7\n' + "\n".join(ROWS), "every outcome has a group; line 4 has none"),
         ("version,ms\n" + "\n".join(ROWS) + "\nNew,5\n", "a group has one name; 'new' and 'New' are alike"),
         ("version,ms\n" + "\n".join(ROWS) + "\n old,5\n", "a group has one name; 'old' and ' old' are alike"),
+        ('version,ms\n"",""\n' + "\n".join([*ROWS, "old,slow"]), "an outcome is a number; .* 6[123] has 'slow'"),
         ("version,ms\n", "the table has no row below its header"),
         ('version,ms\nold,"7,5"\n' + "\n".join(ROWS), "line 2 has '7,5'. Write numbers with a point."),
         ("", "is empty"),

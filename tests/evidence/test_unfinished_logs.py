@@ -100,3 +100,20 @@ def test_a_command_reads_columns_of_what_is_known_so_far(tmp_path):
     done = CliRunner().invoke(app, command)
     assert done.exit_code in (0, 1), done.output
     assert "by percentile 50" in done.output
+
+
+@pytest.mark.parametrize("best", [True, False])
+def test_intervals_stay_within_the_bounds_where_weights_happen_to_be_large(best):
+    rng = np.random.default_rng(0)
+    likely = rng.uniform(0.1, 0.9, 40)
+    chosen = rng.random(40) < likely
+    table = {"arm": np.where(chosen, "x", "y"), "outcome": np.ones(40) * (1.0 if best else -1.0)}
+    log = read_decisions({**table, "propensity": np.where(chosen, likely, 1.0 - likely)})
+    found = evaluate(log, {"x": "x"}, [expected_value()], bounds=(-1, 1), estimator="importance-weighted").worths[0]
+    assert -1.0 <= found.interval[0] <= found.interval[1] <= 1.0
+
+
+def test_contexts_are_as_long_as_the_other_columns():
+    table = {"arm": ["a", "b"], "outcome": [1.0, 2.0], "propensity": [0.5, 0.5], "hour": [7]}
+    with pytest.raises(ValueError, match=r"must be equally long; got .*'hour': 1"):
+        read_decisions(table, context=["hour"])

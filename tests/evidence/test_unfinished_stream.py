@@ -5,7 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from allais import PowerUtility, Preference
 from allais.evidence import Test, verdict
+from allais.weights import Identity
 
 
 class Told:
@@ -134,3 +136,49 @@ def test_wrong_calls_leave_no_trace(call, sentence):
     test.complete(1, 47.0)
     with pytest.raises(ValueError, match="1 is finished"):
         test.complete(1, 47.0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "call", "sentence"),
+    [
+        ({"bounds": (0, 100)}, lambda test: test.add("a", 101.0), "must lie between 0 and 100; got 101"),
+        ({"bounds": (0, 100)}, lambda test: test.add("a", at_least=101.0), "within 0 and 100; got at least 101"),
+        ({"bounds": (0, 100)}, lambda test: test.complete(1, 101.0), "must lie between 0 and 100; got 101"),
+        ({"rarest": 0.2}, lambda test: test.add("b", at_most=1.0), "one side, all at_least or all at_most; got both"),
+        ({"rarest": 0.2}, lambda test: test.complete(1, at_most=50.0), "one side, all at_least or all at_most"),
+        (
+            {"by": Preference(Identity(), utility=PowerUtility(3.0, 3.0)), "rarest": 0.2},
+            lambda test: test.add("a", 1e200),
+            "the utility of outcomes must be finite; that of 1e[+]200 is not",
+        ),
+    ],
+)
+def test_what_no_look_can_judge_is_refused_before_it_is_in(settings, call, sentence):
+    """A look comes after an outcome is in: what it refused would stay, and every later call with it."""
+    test = Test(["a", "b"], **{"by": "mean", **settings})
+    test.add("a", 12.0)
+    test.add("b", at_least=30.0)
+    before = repr((test._outcomes, test._open, test._units, test._told, test._fresh, test._sides))
+    with pytest.raises(ValueError, match=sentence):
+        call(test)
+    assert repr((test._outcomes, test._open, test._units, test._told, test._fresh, test._sides)) == before
+    for outcome in np.linspace(1.0, 60.0, 100):
+        test.add("a", outcome)
+        test.add("b", outcome)
+    test.complete(1, 47.0)
+    test.add("b", at_most=50.0)  # no other is open
+    assert test.verdict()[0].word == "not yet"
+
+
+@pytest.mark.parametrize("users", [False, True])
+def test_a_wide_margin_is_not_met_by_what_may_be_anything(users):
+    test = Test(["a", "b"], by="median", no_worse_than=5_000.0)
+    for i in range(100):
+        test.add("b", at_least=1.0, user=f"b{i}" if users else None)
+    for i in range(100):
+        test.add("a", 1.0 + 1e-5 * i, user=f"a{i}" if users else None)
+    assert not test.decided
+    for i in range(100):
+        test.complete(i, 2.0)
+    assert test.decided
+    assert test.verdict()[0].word == "equal within the margin"

@@ -196,3 +196,37 @@ def test_cuts_on_both_sides_need_bounds_or_a_percentile():
 def test_wrong_logs_of_unfinished_outcomes_are_refused_in_a_sentence(change, settings, sentence):
     with pytest.raises(ValueError, match=sentence):
         verdict({**_cut(log_of(), 450.0), **change}, **COLUMNS, **{"by": "p90", **settings})
+
+
+def test_ratios_reach_to_their_worse_end_where_one_amount_may_be_negative():
+    """-8 is a lower multiple of 45 than of 52."""
+    rng, even = np.random.default_rng(1), np.arange(2_000) % 2 == 0
+    outcomes = np.where(even, rng.normal(50.0, 5.0, 2_000), rng.normal(-5.0, 5.0, 2_000))
+    outcomes[:6], at_least = math.nan, np.where(np.arange(2_000) < 6, -90.0, math.nan)
+    table = {"g": np.where(even, "a", "b"), "y": outcomes, "at_least": at_least}
+    found = verdict(table, group="g", outcome="y", by="mean", bounds=(-100, 100))[0]
+    (low, _, high), (least, _, most) = found.values
+    assert least < most < 0.0 < low < high
+    assert found.relative[::2] == pytest.approx((least / low - 1.0, most / high - 1.0))
+
+
+def test_what_is_told_of_an_unfinished_outcome_may_lie_beyond_the_bounds():
+    table = {"g": ["a", "b"] * 100, "y": [math.nan, 2.0] * 100, "at_least": [0.0, math.nan] * 100}
+    found = verdict(table, group="g", outcome="y", by="mean", bounds=(1, 3))[0]
+    low, value, high = found.values[0]
+    assert 1.0 <= low <= value <= high <= 3.0
+
+
+def test_amounts_between_what_is_known_from_below_and_from_above_are_about_so_much():
+    rng = np.random.default_rng(1)
+    outcomes, at_least, at_most = rng.uniform(size=400), np.full(400, math.nan), np.full(400, math.nan)
+    outcomes[:80], at_least[:40], at_most[40:80] = math.nan, 0.3, 0.6
+    table = {"g": ["a", "b"] * 200, "y": outcomes, "at_least": at_least, "at_most": at_most}
+    found = verdict(table, group="g", outcome="y", by="mean", bounds=(0, 1))[0]
+    assert found.vague == ("about ", "about ")
+    assert 'with "b" and about 0.' in found.sentence
+
+
+def test_columns_that_are_left_out_or_given_are_as_long_as_the_others():
+    with pytest.raises(ValueError, match=r"must be equally long; got .*'at_least': 1"):
+        verdict({"g": ["a", "b"], "y": [math.nan, 1.0], "at_least": [1.0]}, group="g", outcome="y", by="median")

@@ -29,6 +29,10 @@ from allais.samples.memory import empty_memory
 from allais.weights import Identity
 
 NONE = np.zeros(0)
+TWO_SIDES = (
+    "an asymptotic verdict needs unfinished outcomes on one side, all at_least or all at_most; got both. Declare the "
+    "bounds (--bounds 0,100), or compare a percentile."
+)
 LEVELS = 1.0 / (1.0 + np.exp(-np.linspace(-9.0, 9.0, 300)))  # of percentiles whose intervals bound a distribution
 
 
@@ -144,10 +148,7 @@ def estimates_of(preference: Preference, view: View, least: int, rarest: float) 
     places = places_of(at, base, ends[:, 0], ends[:, 1], mass)
     sweep = Sweep.of(preference, places)
     if sweep is None:
-        raise ValueError(
-            "an asymptotic verdict needs unfinished outcomes on one side, all at_least or all at_most; got both. "
-            "Declare the bounds (--bounds 0,100), or compare a percentile."
-        )
+        raise ValueError(TWO_SIDES)
     place = np.empty(view.count, dtype=np.int64)  # of each outcome, in the order of the sweep
     place[~cut] = np.searchsorted(places.at, low[~cut])
     place[cut] = (places.first if sweep.upward else places.last - 1)[many.ravel()]
@@ -237,4 +238,4 @@ def interval_of_levels(view: View, preference: Preference, rewards: Rewards, exp
     least, most = np.clip([view.quantile_ends(level, each) for level in LEVELS.tolist()], *support).T
     ends = np.append(support[0], least), np.append(most, support[1])
     low_end, high_end = pair_of(preference, *(value_of_masses(preference, one, masses) for one in ends))
-    return Interval(low_end, amount_of(preference, view.sorted), high_end)
+    return Interval(low_end, min(max(amount_of(preference, view.sorted), low_end), high_end), high_end)

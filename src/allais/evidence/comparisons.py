@@ -47,7 +47,7 @@ class Found(NamedTuple):
     relative: Interval | None  # as a share of the control's amount, where that is positive for sure
     log_evidence: float  # log of the e-value against "no difference"
     p: float  # the chance of as much, at any time, if there were none
-    vague: tuple[str, str] = ("", "")  # 'at least' or 'at most', of amounts that lie among unfinished outcomes
+    vague: tuple[str, str] = ("", "")  # 'at least ' and the like, of amounts that rest on unfinished outcomes
 
 
 class Metric(NamedTuple):
@@ -347,8 +347,9 @@ def _by_levels(metric: Metric, control: View, group: View) -> Found:
     difference = Interval(second.low - first.high, second.value - first.value, second.high - first.low)
     relative = None
     if first.low > 0.0:
-        ratios = (second.low / first.high, second.value / first.value, second.high / first.low)
-        relative = Interval(*(ratio - 1.0 for ratio in ratios))
+        low = second.low / (first.high if second.low > 0.0 else first.low)
+        high = second.high / (first.low if second.high > 0.0 else first.high)
+        relative = Interval(low - 1.0, second.value / first.value - 1.0, high - 1.0)
     vague = [vague_at(view, partial(amount_of, metric.preference)) for view in (control, group)]
     return Found(first, second, difference, relative, math.nan, math.nan, (vague[0], vague[1]))
 
@@ -374,7 +375,8 @@ def _by_parts(metric: Metric, control: View, group: View, kept: dict[Any, Bets])
         if len(ratios) == len(found):  # between which the ratio of the sums lies
             low, high = max(low, min(one.low for one in ratios)), min(high, max(one.high for one in ratios))
         relative = Interval(low, second.value / first.value - 1.0, high)
-    vague = [max(words) for words in zip(*(one.vague for one in found), strict=True)]
+    said = [{one.vague[side] for one in found} - {""} for side in (0, 1)]
+    vague = ["about " if len(words) > 1 else max(words, default="") for words in said]
     return Found(first, second, difference, relative, math.nan, math.nan, (vague[0], vague[1]))
 
 

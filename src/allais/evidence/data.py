@@ -54,7 +54,8 @@ class Log:
     @cached_property
     def far(self) -> tuple[float, float]:
         """What stands for ends that are not known: so far off that no difference of two outcomes reaches it."""
-        return far_from(float(self.outcome.min()), float(self.outcome.max()))
+        low, high = float(self.outcome.min()), float(self.outcome.max())
+        return low - FAR * (high - low or 1.0), high + FAR * (high - low or 1.0)
 
     def known(self, amount: float) -> float:
         """An amount, or infinity where something stands for it."""
@@ -70,10 +71,15 @@ class Log:
         most = (1.0 - 1.0 / FAR) * (self.far[1] - float(self.outcome.max()))
         return Ends(low if low > -most else -math.inf, high if high < most else math.inf)
 
+    @cached_property
+    def finished(self) -> FloatArray:
+        """The outcomes that are finished."""
+        return self.outcome if self.reach is None else self.outcome[self.reach[0] == self.reach[1]]
+
     @property
     def unfinished(self) -> int:
         """How many outcomes are not finished."""
-        return 0 if self.reach is None else int(np.sum(self.reach[0] < self.reach[1]))
+        return self.outcome.size - self.finished.size
 
     def about_unfinished(self, estimated: bool) -> Iterator[str]:
         """How unfinished outcomes count, a sentence each; and what is assumed where values are estimated."""
@@ -83,11 +89,6 @@ class Log:
         if self.unfinished and estimated:
             said = "Where nothing is proven, amounts are estimated, as if they"
             yield f"{said} were cut off for other reasons than what would have come of them."
-
-
-def far_from(low: float, high: float) -> tuple[float, float]:
-    """So far below and above all that is known that no difference of two outcomes reaches it."""
-    return low - FAR * (high - low or 1.0), high + FAR * (high - low or 1.0)
 
 
 class Side:

@@ -231,6 +231,11 @@ def value_at(group: Sorted, level: float) -> float:
 
 
 def vague_at(view: View, amount: Callable[[Sorted], float]) -> str:
-    """What is known of an amount that rests on unfinished outcomes; empty for one that does not."""
+    """What is known of an amount that rests on unfinished outcomes; empty for one that does not.
+
+    Where some are known from below and others from above, it lies on neither side.
+    """
     least, value, most = (amount(one.sorted) for one in (view.ends[0], view, view.ends[1]))
-    return "" if least == most else "at least " if value == least else "at most "
+    if least == most:
+        return ""
+    return "at least " if value == least else "at most " if value == most else "about "

@@ -121,7 +121,7 @@ class Evaluation:
             low, high = self._span(one, preference, value)
             below, above = self._reach(self._influence(one, preference), *self._unseen(one, preference))
             low, high = low - below, high + above
-        low, high = max(low, worst), min(high, best)
+        low, high = (min(max(end, worst), best) for end in (low, high))  # an estimate may lie beyond what could occur
         proven = None if self.bounds is None else self._proven(one, preference)
         value = shown(preference, value) if rows.effective else math.nan  # nothing of it was tried
         return Worth(

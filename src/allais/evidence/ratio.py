@@ -332,7 +332,7 @@ def metrics_of(
 def require_fit(metric: Metric, log: Log) -> None:
     """Refuse a metric that says nothing about outcomes that are out of bounds, adjusted, or not finished."""
     if metric.rewards is not None and isinstance(metric.rewards, Bounded):
-        beyond = log.outcome[(log.outcome < metric.rewards.low) | (log.outcome > metric.rewards.high)]
+        beyond = log.finished[(log.finished < metric.rewards.low) | (log.finished > metric.rewards.high)]
         if beyond.size:
             raise ValueError(
                 f"outcomes lie within their bounds, {metric.rewards.low:g} to {metric.rewards.high:g}; got "

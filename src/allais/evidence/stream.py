@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections import Counter
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any
 
@@ -12,15 +13,16 @@ import numpy as np
 from allais._checks import FloatArray, brief, nearest, number, share
 from allais._system.locks import Guard, one_at_a_time, one_change_at_a_time
 from allais.bands.quantiles import Sorted, least_evidence, log_joint, tilts
+from allais.evidence._estimates import TWO_SIDES
 from allais.evidence.comparisons import Metric
-from allais.evidence.data import Log, far_from
+from allais.evidence.data import Log
 from allais.evidence.ratio import Margin, Past, margin_of, metrics_of, planned_shares
 from allais.evidence.tables import DAY, seconds_of
 from allais.evidence.verdicts import Verdicts, verdict_of
 from allais.preferences import Preference
 from allais.preferences.showing import Rows, as_frame, as_html, as_intervals, in_a_line
 from allais.rewards import Rewards
-from allais.samples.cuts import Cut, in_words, known_cut, require_monotone
+from allais.samples.cuts import Cut, admitted_cut, in_words, known_cut, require_monotone
 
 SEARCHED = 128  # a new witness is looked for after 1 / SEARCHED more outcomes: it costs as many steps as there are
 LOOKED = 32  # means and the like are looked at after 1 / LOOKED more outcomes
@@ -79,7 +81,8 @@ class Test:
     One outcome costs O(log n), amortised, with several outcomes per user as much as that user has. Percentiles are
     looked at after every outcome, other metrics after every 32nd part more of them; `verdict` may be called at any
     time, as often as one likes. An outcome that is not finished counts where it is worse for a verdict until `complete`
-    says what became of it.
+    says what became of it; without bounds, other metrics than percentiles take it for one that was cut off at random,
+    so before a look `complete` should say how long it has lasted by then.
 
     Args:
         groups: The groups, the control first; or a mapping from each to the share that is planned.
@@ -136,6 +139,9 @@ class Test:
         ]
         self._metrics = metrics[0]
         self._watched = any(metric.level is None for metric in metrics[0])  # metrics without a witness
+        smooth = [metric.preference for metric in metrics[0] if metric.level is None]
+        self._felt = [preference for preference in smooth if preference.utility is not None]
+        self._one_sided = any(metric.promise == "asymptotic" for metric in metrics[0])
         self._looked, self._decided = 0, False
         self._codes, self._outcomes, self._times = array("q"), array("d"), array("d")
         self._users: array[int] | None = None
@@ -144,8 +150,8 @@ class Test:
         self._units = [0] * len(names)
         self._past: dict[Any, Past] = {}
         self._open: dict[int, Cut] = {}  # what is known of outcomes that are not finished, by their numbers
+        self._sides: Counter[tuple[int, bool]] = Counter()  # of each group, by whether the lower end is open
         self._told = 0  # outcomes, and what was told of them later
-        self._range = math.inf, -math.inf
         self._fresh = [array("d") for _ in names]  # finished outcomes of each group since they were last sorted
         self._sorted = [np.zeros(0) for _ in names]
 
@@ -189,6 +195,7 @@ class Test:
             known = nearest(str(group), map(str, self.groups))
             raise ValueError(f"an outcome belongs to a group of the test; {brief(group)} is none.{known}")
         place, cut = self.groups.index(group), self._checked(outcome, at_least, at_most, between)
+        self._require_fit(place, cut)
         when, before = self._checked_time(time), self._checked_user(place, user)
         number = len(self._outcomes)
         self._guard.midway = True  # everything is checked: from here on nothing is refused
@@ -234,6 +241,7 @@ class Test:
         if both[0] > both[1]:
             was, now = in_words(self._open[number]), in_words(cut) if outcome is None else f"{cut[0]:g}"
             raise ValueError(f"an outcome must agree with what was told of it, {was}; got {now}. Check it.")
+        self._require_fit(self._codes[number], both)
         before = {number: self._open[number]} if self._users is None else self._of_user[self._users[number]][1]
         self._guard.midway = True
         self._note(number, before, both)
@@ -252,6 +260,19 @@ class Test:
             raise ValueError(f"an outcome is a finite number; got {value:g}. Repair it, or leave it out.")
         return value, value
 
+    def _require_fit(self, place: int, cut: Cut) -> None:
+        """Refuse what no look could judge: a look comes after it is in."""
+        rewards = self._metrics[0].rewards
+        if cut[0] < cut[1]:
+            admitted_cut(cut, rewards)
+        elif rewards is not None and not rewards.admits(cut[0]):
+            rewards.check([cut[0]])  # raises, and says which rule was broken
+        ends = [end for end in cut if math.isfinite(end)]
+        for preference in self._felt:
+            preference.finite_utilities("outcomes", np.array(ends))
+        if cut[0] < cut[1] and self._one_sided and (len(ends) > 1 or self._sides[place, math.isfinite(cut[0])]):
+            raise ValueError(TWO_SIDES)
+
     def _note(self, number: int, unit: dict[int, Cut], cut: Cut) -> None:
         """Put what is known of an outcome in its place, also in the counts of its unit."""
         place, finished = self._codes[number], cut[0] == cut[1]
@@ -260,14 +281,15 @@ class Test:
             if place in (question.lower, question.upper):
                 question.note(place, question.part(place, after.values()) - question.part(place, unit.values()))
         unit[number] = cut
-        self._open.pop(number, None)
+        if number in self._open:
+            self._sides[place, math.isinf(self._open.pop(number)[0])] -= 1
         if finished:
             self._fresh[place].append(cut[0])
         else:
             self._open[number] = cut
-        known = cut[1] if math.isinf(cut[0]) else cut[0]
-        self._outcomes[number], self._told = known, self._told + 1
-        self._range = min(self._range[0], known), max(self._range[1], known)
+            self._sides[place, math.isinf(cut[0])] += 1
+        self._outcomes[number] = cut[1] if math.isinf(cut[0]) else cut[0]
+        self._told += 1
 
     def _checked_time(self, time: Any) -> float | None:
         if self._outcomes and (time is None) != (not self._times):
@@ -308,14 +330,14 @@ class Test:
     def _group(self, place: int, end: int) -> Sorted:
         """A group's outcomes, sorted, with unfinished ones as low, or as high, as they may be."""
         if self._users is not None:
-            side = self._log().sides[place]
-            return side.upto(len(self._outcomes)).ends[end].sorted
-        merged = _merged(self._sorted[place], np.array(self._fresh[place]))
+            log = self._log()
+            outcomes, before = log.sides[place].upto(len(self._outcomes)).ends[end].sorted
+            low, high = log.far
+            return Sorted(np.where(outcomes >= high, math.inf, np.where(outcomes <= low, -math.inf, outcomes)), before)
+        merged = _merged(self._sorted[place], self._fresh[place])
         self._sorted[place], self._fresh[place] = merged, array("d")
         if self._open:
-            far = far_from(*self._range)
-            ends = [cut[end] for number, cut in self._open.items() if self._codes[number] == place]
-            merged = _merged(merged, np.clip(np.array(ends), *far))
+            merged = _merged(merged, [cut[end] for number, cut in self._open.items() if self._codes[number] == place])
         return Sorted(merged, np.arange(merged.size + 1.0))
 
     def _log(self) -> Log:
@@ -350,9 +372,9 @@ class Test:
         return found
 
 
-def _merged(known: FloatArray, more: FloatArray) -> FloatArray:
+def _merged(known: FloatArray, more: Sequence[float]) -> FloatArray:
     """Both in ascending order: two runs, merged in one pass."""
-    return np.sort(np.concatenate([known, np.sort(more)]), kind="stable")
+    return np.sort(np.concatenate([known, np.sort(np.array(more, dtype=np.float64))]), kind="stable")
 
 
 def _questions(metric: Metric, place: int, margin: Margin | None) -> list[Question]:

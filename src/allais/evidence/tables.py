@@ -36,7 +36,9 @@ class Columns(dict[str, Any]):
                 self.lines = csv_rows(self.lines, "outcomes")[2]
             except ValueError:  # only the other reader understands it
                 self.lines = ()
-        return by_line(self.lines)(row) if self.lines else by_row(row)
+        # a row of quoted empty cells is one to some readers
+        same = len(self.lines) == len(next(iter(self.values()), ()))
+        return by_line(self.lines)(row) if same else by_row(row)
 
 
 def columns_of(table: Any, names: Sequence[str], optional: Sequence[str] = ()) -> Columns:
@@ -47,7 +49,7 @@ def columns_of(table: Any, names: Sequence[str], optional: Sequence[str] = ()) -
         found = Columns({str(name): column for name, column in table.items()})
         found.lines = getattr(table, "lines", ())
         _require_columns(names, list(found))
-        lengths = {name: len(found[name]) for name in names}
+        lengths = {name: len(found[name]) for name in (*names, *optional) if name in found}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"the columns of a table must be equally long; got {lengths}. Check them.")
         return found

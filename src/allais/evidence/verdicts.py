@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from allais._checks import share
+from allais._checks import brief, share
 from allais.bands import Interval
 from allais.evidence.comparisons import Found, Metric, Promise
 from allais.evidence.data import Log, ends_of_looks, read_log
@@ -65,7 +65,7 @@ class Verdict:
         looks: What was known at each look.
         forecast: How long it may take, where nothing is decided yet.
         metric: How it was compared.
-        vague: 'at least ' or 'at most ' for amounts that lie among unfinished outcomes.
+        vague: 'at least ', 'at most ' or 'about ' for amounts that rest on unfinished outcomes.
     """
 
     group: Hashable
@@ -319,6 +319,8 @@ def verdict(
     >>> found[0].word, found[0].relative.low > 0.1, found[0].p_value < 0.001
     ('worse', True, True)
     """
+    if not all(isinstance(one, Guard) for one in guardrails):
+        raise TypeError(f'guardrails are a list, [Guard("ms", "p99", "5%")]; got {brief(guardrails)}. Write one.')
     log = read_log(table, group, outcome, user, time, control, covariates, at_least, at_most)
     ends = {outcome: (at_least, at_most)}  # they are about this column, and no other's
     others = [
