@@ -160,5 +160,5 @@ def test_a_linear_learner_changes_its_preference_and_has_no_bounds():
     learner.observe(0, [1.0, 2.0])
     learner.change_preference(expected_value())
     assert learner.value()[0] == pytest.approx(learner.theta[0])
-    with pytest.raises(ValueError, match="was told some; LinTS was not"):
+    with pytest.raises(ValueError, match="that has some; LinTS has none"):
         learner.widen(Bounded(0, 1))

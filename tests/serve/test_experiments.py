@@ -27,7 +27,7 @@ def test_the_recommended_policy_is_chosen_once(calling):
         refused = caller.post(
             "/v1/experiments", json={**ROUTES, "name": "other", "policy": {"type": "auto", "budget": 100}}
         )
-        assert (refused.status_code, "runs on" in refused.json()["error"]) == (422, True)
+        assert (refused.status_code, "ends when its budget is spent" in refused.json()["error"]) == (422, True)
         caller.create(policy={"type": "auto", "floor": 0.02})
         assert caller.get(URL).json()["policy"]["type"] == "NPTS"
     with calling() as caller:

@@ -34,6 +34,7 @@ Promise = Literal["proven", "asymptotic", "none"]
 CELLS = 1_000  # of the amounts that are possible, at which bets are combined
 HALVINGS = 60  # of a bracket, at most
 FINEST = 1e-4  # of a difference: its end is found no closer
+UNFINISHED = 0.1  # of delta within bounds: for looks at which outcomes are unfinished, which are judged in another way
 LEAST_P = 1e-9  # of a mixture's p-values
 MOST_LOOKED_AT = 100_000  # outcomes of a group, where its tail is judged
 
@@ -125,8 +126,10 @@ class Metric(NamedTuple):
         if self.kind == "normal":
             return _by_normal(self, control, group)
         if control.side.log.reach is not None:
-            return _by_levels(self, control, group)
-        return _by_bets(self, control, group, kept)
+            return _by_levels(self._replace(delta=UNFINISHED * self.delta), control, group)
+        found = _by_bets(self._replace(delta=(1.0 - UNFINISHED) * self.delta), control, group, kept)
+        of_all = math.log1p(-UNFINISHED)
+        return found._replace(log_evidence=found.log_evidence + of_all, p=min(found.p / math.exp(of_all), 1.0))
 
     def doubt(self, views: Sequence[View]) -> str:
         """Why an asymptotic promise is withdrawn; nothing where it is not."""
