@@ -167,8 +167,8 @@ def metric_of(
         elif rarest is None:
             raise ValueError(
                 f"without bounds of the outcomes, {name!r} is judged asymptotically, and rare events may be missed; "
-                "got neither bounds nor rarest. Declare the bounds (--bounds 0,100), or rarest=0.01 (--rarest 0.01): "
-                "the rarest event that matters."
+                "got neither bounds nor rarest. Declare rarest=0.01 (--rarest 0.01), the rarest event that matters, or "
+                "the bounds (--bounds 0,100; those of a guardrail in Python: Guard(..., bounds=(0, 100)))."
             )
         else:
             require_unbroken(one.preference)
