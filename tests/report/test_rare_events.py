@@ -46,7 +46,7 @@ def test_chances_draw_rare_events_with_all_others(distribution):
     learner = WLUCB(PEOPLE, Bounded(-RANGE, RANGE), delta=0.1).start(["A", "B"], seed=1)
     learner.observe("A", samples)
     tracemalloc.start()
-    drawn = _drawn(learner, "A", np.random.default_rng(1), 400)
+    drawn = _drawn(learner, "A", 0, np.random.default_rng(1), 400)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 100e6  # all 400 draws at once take 64 MB for each of half a dozen arrays

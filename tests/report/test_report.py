@@ -169,7 +169,7 @@ def test_drawn_values_are_the_estimate_when_weights_are_even():
     learner = policy.start(["A"], seed=1)
     seen = np.random.default_rng(1).uniform(50, 180, 40).round()
     learner.observe("A", seen)
-    np.testing.assert_allclose(_drawn(learner, "A", Even(), 2), PEOPLE.estimate(seen), rtol=1e-12)
+    np.testing.assert_allclose(_drawn(learner, "A", 0, Even(), 2), PEOPLE.estimate(seen), rtol=1e-12)
 
 
 def test_the_words_say_what_the_mean_would_choose_and_why_people_do_not(answer):
