@@ -1,5 +1,6 @@
 """A setting is declared once, by the `__all__` of its package; files, specs, the service and the reference know it."""
 
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -127,3 +128,18 @@ def test_a_name_is_found_without_the_packages_above_it():
     code = "import sys, allais.settings as s; s.kind_named('Preference'); print('allais.bands' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(
+    ("spec", "sentence"),
+    [
+        ({"type": "Identiy"}, "unknown type 'Identiy'. Did you mean 'Identity'?"),
+        ({"type": "Power", "alpa": 0.5}, "Power has no entry 'alpa'. Did you mean 'alpha'?"),
+        ({"type": "Power"}, "Power needs the entry 'alpha'; it is missing. Add it."),
+        ({"type": "Normal", "mean": 0, "sigma": 1}, "Normal has no entry 'sigma'"),
+        ({"type": "Discrete", "chances": []}, "Discrete needs the entry 'odds'; it is missing. Add it."),
+    ],
+)
+def test_a_mistake_in_a_setting_is_named(spec, sentence):
+    with pytest.raises((ValueError, TypeError), match=re.escape(sentence)):
+        from_spec(spec)

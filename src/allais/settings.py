@@ -15,6 +15,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from allais._checks import nearest
 from allais.files import DAMAGE, Damaged, checksum, reason, text_of, write_atomically
 
 Kind = TypeVar("Kind")
@@ -140,11 +141,27 @@ def _made(spec: Any, trust: tuple[str, ...]) -> Any:
         return trusted(spec["function"], trust)
     content = {name: _made(value, trust) for name, value in spec.items() if name != "type"}
     found = trusted(kind, trust) if ":" in kind else kind_named(kind)
-    if isinstance(found, type) and hasattr(found, "from_setting"):
-        return found.from_setting(content, trust)
-    if not (isinstance(found, type) and is_dataclass(found)):
-        raise ValueError(f"unknown type of setting: {kind!r}. Update allais.")
-    return found(**content)
+    if not isinstance(found, type) or not (is_dataclass(found) or hasattr(found, "from_setting")):
+        known = [name for one in FAMILIES for name in family(one)]
+        raise ValueError(f"unknown type {kind!r}.{nearest(kind, known)} If a newer version wrote it, update allais.")
+    try:
+        return found.from_setting(content, trust) if hasattr(found, "from_setting") else found(**content)
+    except KeyError as error:
+        raise TypeError(f"{found.__name__} needs the entry {error}; it is missing. Add it.") from None
+    except TypeError:
+        _require_entries(found, content)
+        raise
+
+
+def _require_entries(kind: type, content: dict[str, Any]) -> None:
+    """Refuse entries that a type does not have, and those that it lacks, in better words than Python's."""
+    takes = inspect.signature(kind).parameters
+    for name in content:
+        if name not in takes:
+            raise TypeError(f"{kind.__name__} has no entry {name!r}.{nearest(name, takes)}")
+    for name, parameter in takes.items():
+        if name not in content and parameter.default is inspect.Parameter.empty:
+            raise TypeError(f"{kind.__name__} needs the entry {name!r}; it is missing. Add it.")
 
 
 def modules_of(spec: Any) -> list[str]:

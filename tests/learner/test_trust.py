@@ -93,7 +93,7 @@ def test_a_type_that_is_no_setting_is_refused_without_being_called(trap):
     document = NPTS(PEOPLE, Bounded(0, 1)).start(2, seed=1).snapshot()
     document["policy"] = {"type": "subprocess:Popen", "args": ["touch", str(trap)]}
     for trust in ([], ["subprocess"]):
-        with pytest.raises(ValueError, match=r"only modules that you trust|unknown type of setting"):
+        with pytest.raises(ValueError, match=r"only modules that you trust|unknown type"):
             Learner.from_snapshot(signed(document), trust=trust)
     assert not trap.exists()
 

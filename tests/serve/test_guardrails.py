@@ -68,7 +68,7 @@ def test_an_experiment_may_only_raise_an_alarm(calling):
     [
         ({"at_most": None}, "a guardrail has one limit"),
         ({"preference": "p100"}, "a percentile lies above 0 and below 100"),
-        ({"at_mst": 3}, "a guardrail has the entries of its type"),
+        ({"at_mst": 3}, "Guardrail has no entry 'at_mst'. Did you mean 'at_most'?"),
     ],
 )
 def test_what_is_no_guardrail_is_refused(calling, limit, sentence):

@@ -182,14 +182,6 @@ def _made(what: str, make: Callable[[], Any]) -> Any:
     except Refused:
         raise
     except (ValueError, TypeError) as error:
-        raise Refused(422, _sentence(what, error)) from None
+        raise Refused(422, " ".join(str(error).split())) from None
     except (ArithmeticError, AttributeError, KeyError, LookupError) as error:
         raise Refused(422, f"invalid {what} ({error!r}). Check it.") from None
-
-
-def _sentence(what: str, error: Exception) -> str:
-    said = " ".join(str(error).split())
-    if "__init__()" in said or "argument" in said:  # Python's own words about a missing or unknown entry
-        said = said.replace("__init__()", "").replace("  ", " ")
-        return f"a {what} has the entries of its type; {said}. Check its names."
-    return said
