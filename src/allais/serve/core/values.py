@@ -5,16 +5,17 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections import Counter
 from collections.abc import Hashable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, select
+from numpy.typing import NDArray
+from sqlalchemy import Connection, func, null, select
 
+from allais._checks import IntArray
 from allais.evidence import Verdict, Verdicts
-from allais.evidence.data import Log, known_ends, numbered, place_of
+from allais.evidence.data import Log, known_ends, place_of
 from allais.evidence.ratio import ALARM, Word, log_ratio_evidence
 from allais.evidence.verdicts import verdict_of
 from allais.learner import Learner
@@ -29,11 +30,13 @@ from allais.serve.core.experiment import Experiment
 from allais.serve.core.parse_settings import metrics_of_test
 from allais.serve.core.restore import cuts_told
 from allais.serve.core.service import Service
-from allais.serve.store.tables import ARCHIVED, CANCELLED, decisions
+from allais.serve.store.tables import ARCHIVED, CANCELLED, EXPIRED, TOLD, decisions
 from allais.serve.store.tables import OPEN as WAITING
 from allais.serve.unfinished import ages_of
 
 SHOWN = {KEEPS: "keeps", OPEN: "open", BREAKS: "breaks"}
+STATES = (WAITING, TOLD, CANCELLED, EXPIRED)
+AT_ONCE = 20_000  # rows that are read at a time
 LOOKED = 1.0 + 1.0 / 32.0  # from one look at a test that ends by itself to the next
 
 
@@ -203,82 +206,113 @@ class Judged(NamedTuple):
         return "No verdict yet: a group has too few outcomes." if self.found is None else self.found.summary
 
 
-def judged(connection: Connection, known: Known) -> Judged:
-    """The verdict by what is on disk: a function of the decisions, so that it survives whatever they survive."""
+# A decision of a test: its arm and state by their places, the person or, for nobody in particular, -1; when its outcome
+# came; what the outcome is at least and at most, NaN where nothing is known.
+ROW = np.dtype([(one, np.int64) for one in ("number", "arm", "state", "unit")] +
+               [(one, np.float64) for one in ("at", "low", "high")])  # fmt: skip
+
+
+def _rows(connection: Connection, known: Known) -> NDArray[Any]:
+    """The decisions of a test in the order of their numbers, read in parts: there may be millions."""
     test, names = known.test, known.arms
     here = [decisions.c.experiment == known.id, decisions.c.number >= test.since, decisions.c.arm.in_(names)]
     if test.ended is not None:
         here.append(decisions.c.number <= test.ended.last)
-    columns = [decisions.c[one] for one in ("arm", "number", "state", "outcome", "person", "asked_at", "closed_at")]
-    rows = connection.execute(select(*columns).where(*here)).all()
+    asked, who = decisions.c.asked_at, decisions.c.person if test.shares is not None else null()
+    when = asked if known.counts_expired else func.coalesce(decisions.c.closed_at, asked)
+    wanted = select(decisions.c.number, decisions.c.arm, decisions.c.state, who, when, decisions.c.outcome)
+    found = connection.execution_options(yield_per=AT_ONCE).execute(wanted.where(*here).order_by(decisions.c.number))
+    arms, states = ({name: k for k, name in enumerate(listed)} for listed in (names, STATES))
+    people: dict[str, int] = {}
+    parts = [np.zeros(0, ROW)]
+    for part in found.partitions():
+        number, arm, state, person, at, outcome = zip(*part, strict=True)
+        parts.append(np.empty(len(part), ROW))
+        parts[-1]["number"], parts[-1]["at"], parts[-1]["low"], parts[-1]["high"] = number, at, outcome, outcome
+        parts[-1]["arm"], parts[-1]["state"] = [arms[one] for one in arm], [states[one] for one in state]
+        parts[-1]["unit"] = [-1 if one is None else people.setdefault(one, len(people)) for one in person]
+    rows = np.concatenate(parts)
     cuts = cuts_told(connection, known.id) | known.ages
-    told: list[Any] = []
-    others: list[Any] = []
-    for row in rows:  # an expired one may count as an outcome, and of those that are open or expired a part be known
-        counts = row.state != CANCELLED and (row.outcome is not None or row.number in cuts)
-        (told if counts else others).append(row)
+    if cuts and rows.size:
+        which, ends = np.fromiter(cuts, np.int64), np.array(list(cuts.values()), np.float64)
+        place = np.minimum(np.searchsorted(rows["number"], which), rows.size - 1)
+        cut = (rows["number"][place] == which) & np.isnan(rows["low"][place])
+        rows["low"][place[cut]], rows["high"][place[cut]] = ends[cut].T
+    return rows
+
+
+def _told(rows: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which count: an expired one may, and of those that are open or expired a part of the outcome be known."""
+    return (rows["state"] != STATES.index(CANCELLED)) & ~np.isnan(rows["low"])
+
+
+def _users(rows: NDArray[Any]) -> IntArray:
+    """The unit of each decision, numbered as they came: a person, or the decision itself."""
+    alone = rows["unit"] < 0
+    unit = np.where(alone, rows["unit"].max(initial=-1) + np.cumsum(alone), rows["unit"])
+    _, first, inverse = np.unique(unit, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse]
+
+
+def _units(rows: NDArray[Any], n_arms: int) -> IntArray:
+    """How many units each arm has."""
+    if (rows["unit"] < 0).all():
+        return np.bincount(rows["arm"], minlength=n_arms)
+    users = _users(rows)
+    pairs = np.sort(rows["arm"] * (users.max() + 1) + users)
+    return np.bincount(pairs[np.diff(pairs, prepend=-1) > 0] // (users.max() + 1), minlength=n_arms)
+
+
+def judged(connection: Connection, known: Known) -> Judged:
+    """The verdict by what is on disk: a function of the decisions, so that it survives whatever they survive."""
+    test, names, rows = known.test, known.arms, _rows(connection, known)
+    told, lost = rows[_told(rows)], rows[~_told(rows) & (rows["state"] != STATES.index(WAITING))]
     shares = None if known.shares is None else {name: known.shares[name] for name in names}
-    groups = _groups(names, told, others, shares)
+    groups = _groups(names, rows, shares)
     control = known.planned[place_of(test.control, known.planned)]
     first = names.index(control) if control in names else 0
     gone = [] if control in names else [f"{control!r} is out of play: others are compared with {names[0]!r}."]
-    units = {group["name"]: group["outcomes"] for group in groups}
-    if test.shares is not None:  # who has a name is one unit
-        units = _units(told)
-    enough = [name for name in names if units.get(name, 0) > 1]
-    if names[first] not in enough or len(enough) < 2:
+    enough = np.flatnonzero(_units(told, len(names)) > 1).tolist()
+    if first not in enough or len(enough) < 2:
         return Judged(groups, None, [*gone, *_missing(groups, None)])
-    order = [names[first], *(name for name in enough if name != names[first])]
-    place = {name: k for k, name in enumerate(order)}
-    when = {row.number: row.closed_at if row.closed_at and not known.counts_expired else row.asked_at for row in told}
-    told = sorted((row for row in told if row.arm in place), key=lambda row: (when[row.number], row.number))
-    users = None
-    if test.shares is not None and any(row.person is not None for row in told):
-        _, users = numbered([row.number if row.person is None else row.person for row in told])
-    ends = [cuts[row.number] if row.outcome is None else (row.outcome, row.outcome) for row in told]
-    low, high = np.array(ends, dtype=np.float64).T
+    order = [first, *(k for k in enough if k != first)]
+    place = np.full(len(names), -1)
+    place[order] = np.arange(len(order))
+    told = told[place[told["arm"]] >= 0]
+    told = told[np.lexsort((told["number"], told["at"]))]
+    ends = told["low"], told["high"]
     log = Log(
-        tuple(order), np.array([place[row.arm] for row in told]), known_ends((low, high)), users,
-        np.maximum.accumulate([when[row.number] for row in told]),
-        reach=(low, high) if (low < high).any() else None,
+        tuple(names[k] for k in order), place[told["arm"]], known_ends(ends),
+        _users(told) if (told["unit"] >= 0).any() else None, np.maximum.accumulate(told["at"]),
+        reach=ends if (ends[0] < ends[1]).any() else None,
     )  # fmt: skip
-    by, costs, bounds, rarest = metrics_of_test(test, known.policy, order)
-    planned: Any = "any" if shares is None else {name: shares[name] for name in order}
-    lost = None if shares is None else _lost_unlike([row for row in others if row.state != WAITING], groups)
+    by, costs, bounds, rarest = metrics_of_test(test, known.policy, list(map(str, log.names)))
+    planned: Any = "any" if shares is None else {name: shares[str(name)] for name in log.names}
+    unlike = None if shares is None else _lost_unlike(lost, groups)
     found = verdict_of(log, by, costs, test.no_worse_than, bounds, rarest, planned, test.delta, known.unit,
                        arms=len(known.planned))  # fmt: skip
-    if lost is not None:
-        found = found.withheld(lost)
-    return Judged(groups, found, [*gone, *_missing(groups, lost)])
+    if unlike is not None:
+        found = found.withheld(unlike)
+    return Judged(groups, found, [*gone, *_missing(groups, unlike)])
 
 
-def _groups(
-    names: list[str], told: list[Any], others: list[Any], shares: dict[str, float] | None
-) -> list[dict[str, Any]]:
-    outcomes = Counter(row.arm for row in told)
-    waiting = Counter(row.arm for row in others if row.state == WAITING)
-    lost = Counter(row.arm for row in others) - waiting
+def _groups(names: list[str], rows: NDArray[Any], shares: dict[str, float] | None) -> list[dict[str, Any]]:
+    told = _told(rows)
+    chosen = told, ~told & (rows["state"] == STATES.index(WAITING)), np.ones(rows.size, np.bool_)
+    counts = [np.bincount(rows["arm"][those], minlength=len(names)).tolist() for those in chosen]
     return [
         {
             "name": name, "share": None if shares is None else shares[name] / sum(shares.values()),
-            "decisions": outcomes[name] + waiting[name] + lost[name],
-            "outcomes": outcomes[name], "waiting": waiting[name], "lost": lost[name],
+            "decisions": decided, "outcomes": outcomes, "waiting": waiting, "lost": decided - outcomes - waiting,
         }
-        for name in names
+        for name, outcomes, waiting, decided in zip(names, *counts, strict=True)
     ]  # fmt: skip
 
 
-def _units(rows: list[Any]) -> dict[str, int]:
-    """How many units each arm has: people, and decisions for nobody in particular."""
-    each = {(row.arm, row.number if row.person is None else row.person) for row in rows}
-    return Counter(arm for arm, _ in each)
-
-
-def _lost_unlike(lost: list[Any], groups: list[dict[str, Any]]) -> str | None:
+def _lost_unlike(lost: NDArray[Any], groups: list[dict[str, Any]]) -> str | None:
     """That groups lose outcomes unequally, in a sentence: else those with a loss would have the planned shares."""
-    units = _units(lost)
-    counts, planned = [units.get(group["name"], 0) for group in groups], np.array([group["share"] for group in groups])
-    if log_ratio_evidence([counts], planned)[0] < math.log(1.0 / ALARM):
+    counts, planned = _units(lost, len(groups)), np.array([group["share"] for group in groups])
+    if log_ratio_evidence([counts.tolist()], planned)[0] < math.log(1.0 / ALARM):
         return None
     each = ", ".join(f"{group['name']}: {group['lost']:,} of {group['decisions']:,}" for group in groups)
     return (
