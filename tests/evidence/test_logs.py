@@ -175,7 +175,7 @@ BAD = [
     ),
     ({"arm": ["a"], "outcome": [1.0], "propensity": [None]}, "every decision has its propensity; row 1 has none"),
     ({"arm": ["a"], "outcome": ["x"], "propensity": [0.5]}, "an outcome is a number; row 1 has 'x'"),
-    ({"arm": ["a"], "outcome": [">= 30"], "propensity": [0.5]}, "row 1 has '>= 30', of which only a part is known"),
+    ({"arm": ["a"], "outcome": [">= 30"], "propensity": [0.5]}, "row 1 has '>= 30', of which only a bound is known"),
     ({"arm": [None], "outcome": [1.0], "propensity": [0.5]}, "every decision has its arm; row 1 has none"),
     ({"arm": [], "outcome": [], "propensity": []}, "a log has one decision or more"),
     ({"arm": ["a"], "outcome": [np.inf], "propensity": [0.5]}, "an outcome is a finite number"),

@@ -19,9 +19,8 @@ from allais._checks import FloatArray
 from allais.bands.quantiles import Sorted
 from allais.evidence.data import View
 from allais.preferences import Preference
-from allais.weights import Identity
 
-WARM = 200  # decisions by which the thresholds of a band are chosen; they count for nothing else
+WARM = 200  # decisions by which the thresholds of a band are chosen, and nothing else
 THRESHOLDS = 100
 OUTSIDE = 16  # parts of the way from what the first decisions saw to an end
 FEWEST = 3.0  # degrees of freedom of a variance
@@ -34,8 +33,8 @@ def band(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Thresholds, and bounds on P(V >= threshold) under the target that hold at all times at once.
 
-    Thresholds, and c, are chosen by the first decisions, which count for nothing else. Further thresholds lie between
-    what these saw and the ends, at distances from their median that grow by a factor.
+    The first decisions serve to choose the thresholds and c, and nothing else. Further thresholds lie between
+    their outcomes and the ends, at distances from their median that grow by a factor.
 
     Args:
         weights: w of each decision, in order.
@@ -97,11 +96,6 @@ def _lower_bound(total: FloatArray, spread: FloatArray, n: int, chance: float) -
 # -- values ------------------------------------------------------------------------------------------
 
 
-def is_mean(preference: Preference) -> bool:
-    """Whether values are means of utilities."""
-    return isinstance(preference.gains, Identity) and isinstance(preference.losses, Identity)
-
-
 def tails_of(utilities: FloatArray, masses: FloatArray, full: float) -> tuple[FloatArray, FloatArray]:
     """Utilities in ascending order, and P(U >= u) at each with a 0 at the end, made monotone and at most `full`."""
     order = np.argsort(utilities, kind="stable")
@@ -121,7 +115,7 @@ def value_of(preference: Preference, points: FloatArray, tails: FloatArray, full
 
 
 def last_where(points: FloatArray, holds: Callable[[float], bool]) -> float | None:
-    """The last of the points for which a condition holds that fails from some point on; None if for none."""
+    """The last point at which a condition holds that fails at all later ones; None if it holds at none."""
     low, high = -1, points.size - 1
     while low < high:
         middle = (low + high + 1) // 2
@@ -155,7 +149,7 @@ def reach_of(parts: FloatArray, chance: float) -> tuple[float, float]:
 
 
 class Unseen(NamedTuple):
-    """By how much a value would be less, and more, with an event that no decision saw."""
+    """How much lower, and higher, a value would be with an event that no decision saw."""
 
     less: float = 0.0
     more: float = 0.0
@@ -172,12 +166,12 @@ def unseen(
     preference: Preference, utilities: FloatArray, masses: FloatArray, full: float, outcomes: float, chance: float,
     ends: tuple[float, float],
 ) -> tuple[Unseen, Unseen]:  # fmt: skip
-    """What an event of the probability that is to be expected would change, and what one that is rarer still.
+    """How much an unseen event would change a value: one of the expected probability, and one as likely as it may be.
 
     A weight that is steep at an end makes rare events count, and what was seen tells too little of them. Beyond the
     highest of n outcomes lies a probability of 1 / n on average, and one of -log(chance) / n, which is 3 / n at 0.05,
     with this chance (the rule of three; Hanley and Lippman-Hand 1983). How far beyond is extrapolated as from an
-    exponential tail: by the mean excess of the highest outcomes. Of weights with a bounded slope nothing is said.
+    exponential tail: by the mean excess of the highest outcomes. For weights with a bounded derivative both are 0.
 
     Args:
         preference: What is valued.

@@ -19,7 +19,7 @@ from allais.evidence.comparisons import Found, Metric, metric_of, widest
 from allais.evidence.data import Log
 from allais.evidence.tables import DAY
 from allais.preferences import Preference
-from allais.preferences.valuation import plain
+from allais.preferences.valuation import is_mean, plain
 from allais.rewards import Bounded, Rewards
 from allais.samples.cuts import require_monotone
 
@@ -182,7 +182,7 @@ class Forecast:
 def still_needed(
     difference: Interval, relative: Interval | None, margin: Margin | None, costs: bool, units: float, log: Log
 ) -> Forecast | None:
-    """When an interval will have passed 0 or the margin, if the estimate stays: widths fall as the root of units."""
+    """When an interval will exclude 0 or the margin, if the estimate stays: widths fall like 1 / sqrt(units)."""
 
     def growth(of: Interval, ends: Sequence[float]) -> Iterator[float]:
         low, value, high = of if costs else Interval(-of.high, -of.value, -of.low)
@@ -254,7 +254,7 @@ def forecast(
 
 
 def _low_end(metric: Metric, seen: FloatArray, change: float) -> Callable[[float], float]:
-    """By so many units of each group: the low end of what the one that is changed is above the other, or below it."""
+    """The low end of the interval of the size of the change, as a function of the units in each group."""
     if metric.level is not None:
         table, exponent = pairs.tilts(metric.level), math.log(2.0 / metric.delta)
         groups = [np.sort(seen * factor) for factor in sorted((1.0, 1.0 + change))]
@@ -313,7 +313,7 @@ def metrics_of(
     by: Any, costs: bool, bounds: Any, rarest: Any, delta: float, planned: Any, names: Sequence[Hashable],
     arms: int | None = None,
 ) -> list[list[Metric]]:  # fmt: skip
-    """Each group's metrics: all comparisons share delta evenly (e-Bonferroni), whatever depends on what."""
+    """Each group's metrics: all comparisons share delta evenly, however they depend on each other (e-Bonferroni)."""
     wanted = [by] if isinstance(by, str | Preference) else list(by)
     if not wanted:
         raise ValueError("groups are compared by one metric or more; got none. Write by='p95', or by=['mean', 'p95'].")
@@ -330,7 +330,7 @@ def metrics_of(
 
 
 def require_fit(metric: Metric, log: Log) -> None:
-    """Refuse a metric that says nothing about outcomes that are out of bounds, adjusted, or not finished."""
+    """Refuse outcomes beyond their bounds, and a metric that cannot take covariates or unfinished outcomes."""
     if metric.rewards is not None and isinstance(metric.rewards, Bounded):
         beyond = log.finished[(log.finished < metric.rewards.low) | (log.finished > metric.rewards.high)]
         if beyond.size:
@@ -339,7 +339,7 @@ def require_fit(metric: Metric, log: Log) -> None:
                 f"{beyond[0]:g} ({beyond.size:,} of {log.outcome.size:,} are beyond). Widen the bounds (bounds=, "
                 "--bounds): the proof rests on them."
             )
-    if log.adjusted is not None and (metric.kind != "normal" or not metric.is_mean):
+    if log.adjusted is not None and (metric.kind != "normal" or not is_mean(metric.preference)):
         what = f"{metric.name!r} with bounds" if metric.kind == "bets" else repr(metric.name)
         raise ValueError(
             f"covariates sharpen means without bounds; got {what}. Leave them out, or compare by the mean alone, with "
@@ -374,7 +374,7 @@ def word_of(difference: Interval, relative: Interval | None, margin: Margin | No
 def look_at_pair(
     log: Log, metric: Metric, place: int, ends: list[tuple[int, float | None]], known: Past, family: float
 ) -> tuple[Found, str]:
-    """Look at a pair at every end, and note what all looks leave; what the last one found, and the doubts about it."""
+    """Look at a pair at each end, and cut `known` to what all looks agree on; the last look, and doubts about it."""
     kept: dict[Any, Any] = {}
     found, views = None, []
     for row, day in ends:
@@ -394,7 +394,7 @@ def look_at_pair(
 
 
 def _cut(so_far: Interval | None, now: Interval) -> Interval:
-    """What all looks so far leave, since all their intervals hold together."""
+    """What the intervals of all looks have in common, since they hold together."""
     if so_far is None:
         return now
     return Interval(max(so_far.low, now.low), now.value, min(so_far.high, now.high))

@@ -172,24 +172,14 @@ def _explain_bins(preference: Preference, lottery: Lottery, value: float) -> Exp
     cuts = np.concatenate([lottery.quantile(CUTS), _gaps(lottery, preference.reference), [preference.reference]])
     inner = np.unique(cuts)
     edges = np.concatenate([[low], inner[(inner > low) & (inner < high)], [high]])
-    labels, probabilities, weights, contributions = [], [], [], []
+    bins = []
     for left, right in pairwise(edges.tolist()):
-        inside = _between(lottery, left, right)
         is_gain = (right > preference.reference) != preference.costs
-        weight, contribution = _bin(preference, lottery, left, right, gain=is_gain)
-        labels.append(_label(left, right))
-        probabilities.append(inside)
-        weights.append(weight)
-        contributions.append(contribution)
-    order = slice(None, None, -1) if preference.costs else slice(None)
-    return Explanation(
-        preference,
-        tuple(labels[order]),
-        np.array(probabilities[order]),
-        np.array(weights[order]),
-        np.array(contributions[order]),
-        value,
-    )
+        counted = _bin(preference, lottery, left, right, gain=is_gain)
+        bins.append((_label(left, right), _between(lottery, left, right), *counted))
+    labels, *columns = zip(*(reversed(bins) if preference.costs else bins), strict=True)
+    probabilities, weights, contributions = map(np.array, columns)
+    return Explanation(preference, labels, probabilities, weights, contributions, value)
 
 
 def _gaps(lottery: Lottery, reference: float) -> FloatArray:

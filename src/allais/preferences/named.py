@@ -11,6 +11,7 @@ from allais import weights
 from allais._checks import brief, nearest, real, share
 from allais.preferences.preference import Preference
 from allais.preferences.valuation import is_mean as is_mean
+from allais.preferences.valuation import is_undistorted
 from allais.preferences.valuation import level_of as level_of
 from allais.weights import Identity, Mixed, Step, TailAverage, Weight
 
@@ -36,7 +37,7 @@ def in_words(preference: Preference) -> str:
         parts = zip(gains.shares, gains.weights, strict=True)
         each = ((part, Preference.rank_dependent(one, costs=preference.costs)) for part, one in parts)
         text = " + ".join(f"{part:.3g} x {in_words(one)}" for part, one in each)
-    elif isinstance(gains, Identity) and isinstance(losses, Identity):
+    elif is_undistorted(preference):
         text = "the mean"
     else:
         text = _weight(gains)

@@ -238,14 +238,18 @@ def amount(number: float, unit: str = "", digits: int = 4) -> str:
     return f"{text} {unit.removesuffix('s') if one else unit}".rstrip()
 
 
+def is_undistorted(preference: Preference) -> bool:
+    """Whether no weight distorts probabilities, so that values are mean utilities."""
+    return isinstance(preference.gains, Identity) and isinstance(preference.losses, Identity)
+
+
 def is_mean(preference: Preference) -> bool:
-    """Whether somebody goes by the mean: no weight and no utility distorts it.
+    """Whether the value is the mean: no weight and no utility distorts it.
 
     >>> is_mean(expected_value(costs=True)), is_mean(cvar(0.1))
     (True, False)
     """
-    weights = preference.gains, preference.losses
-    return preference.utility is None and all(isinstance(weight, Identity) for weight in weights)
+    return preference.utility is None and is_undistorted(preference)
 
 
 def level_of(preference: Preference) -> float | None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, IntArray, brief, finite_array, number
+from allais._checks import FloatArray, IntArray, brief, finite_array, real
 from allais.errors import NotAdmitted
 from allais.files import require, whole
 from allais.lotteries import Discrete
@@ -37,8 +37,9 @@ def known_cut(at_least: Any = None, at_most: Any = None, between: Any = None) ->
         if isinstance(between, str) or not isinstance(between, Sequence | np.ndarray) or len(between) != 2:
             raise ValueError(f"between takes two numbers; got {brief(between)}. Write between=(30, 60).")
         at_least, at_most = between
-    low = -math.inf if at_least is None else _end("at_least" if between is None else "between", at_least)
-    high = math.inf if at_most is None else _end("at_most" if between is None else "between", at_most)
+    names, advice = ("at_least", "at_most") if between is None else ("between",) * 2, "Leave out what is not known."
+    low = -math.inf if at_least is None else real(names[0], at_least, advice)
+    high = math.inf if at_most is None else real(names[1], at_most, advice)
     if low == -math.inf and high == math.inf:
         raise ValueError(
             "an outcome must be a number, or unfinished: at_least, at_most or between; got none. Say what is known."
@@ -46,13 +47,6 @@ def known_cut(at_least: Any = None, at_most: Any = None, between: Any = None) ->
     if low > high:
         raise ValueError(f"an outcome lies between a lower and a higher end; got {low:g} and {high:g}. Swap them.")
     return low, high
-
-
-def _end(name: str, given: Any) -> float:
-    end = number(name, given, "Give what is known so far.")
-    if not math.isfinite(end):
-        raise ValueError(f"{name} must be finite; got {end}. Leave it out if nothing is known.")
-    return end
 
 
 def admitted_cut(cut: Cut, rewards: Rewards | None) -> Cut:
@@ -159,8 +153,10 @@ class Cuts:
 
     def document(self) -> dict[str, Any]:
         """For a file."""
-        opened = [[id_, *_as_json(low, high)] for id_, (_, low, high) in sorted(self.open.items())]
-        closed = [[arm, *_as_json(low, high), end, many] for (arm, low, high, end), many in sorted(self.closed.items())]
+        opened = [[id_, *as_json((low, high))] for id_, (_, low, high) in sorted(self.open.items())]
+        closed = [
+            [arm, *as_json((low, high)), end, many] for (arm, low, high, end), many in sorted(self.closed.items())
+        ]
         return {"open": opened, "closed": closed}
 
     @staticmethod
@@ -203,11 +199,7 @@ def _rows(given: Any, size: int) -> list[list[Any]]:
 
 def as_json(cut: Cut) -> list[float | None]:
     """A cut as JSON has it: what is not known is null."""
-    return _as_json(*cut)
-
-
-def _as_json(low: float, high: float) -> list[float | None]:
-    return [None if math.isinf(low) else low, None if math.isinf(high) else high]
+    return [None if math.isinf(end) else end for end in cut]
 
 
 def _from_json(ends: list[Any], known: list[Rewards], arm: int) -> Cut:

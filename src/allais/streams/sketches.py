@@ -131,7 +131,6 @@ def sketch_parts(blocks: Sketch, gains: Weight, losses: Weight) -> Parts:
 
 def check_sketch(blocks: Sketch) -> None:
     """Refuse blocks that overlap, hold nothing, or lie on both sides of zero."""
-
     low, high, at, counts = blocks
     require(low.size == high.size == at.size == counts.size, "blocks must have as many of each number")
     require(all(np.isfinite(part).all() for part in (low, high, at)), "a block is not finite")

@@ -19,7 +19,7 @@ from allais.weights.bounds import breaks_at, certified_maximum
 if TYPE_CHECKING:
     from allais.weights.derived import FunctionWeight
 
-
+ModulusKind = Literal["exact", "bound", "estimate"]
 # The smallest positive double is e^-744.4; one step beyond it rounds to zero.
 LOGIT_OF_ZERO = 745.0
 BISECTIONS = 70  # 1490 / 2^70 is far below the spacing of doubles
@@ -108,7 +108,7 @@ class Weight(ABC):
         return not self.turning_points
 
     @property
-    def modulus_kind(self) -> Literal["exact", "bound", "estimate"]:
+    def modulus_kind(self) -> ModulusKind:
         """What `modulus` returns: the exact supremum, a certified bound above it, or an estimate."""
         return "bound"
 
@@ -316,7 +316,6 @@ def log_complement(log_w: FloatArray) -> FloatArray:
         return np.where(x > -0.6931471805599453, np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
 
 
-ModulusKind = Literal["exact", "bound", "estimate"]
 SLACK = 1.0 + 1e-9  # covers the rounding of a derivative that was maximised numerically
 
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, finite_array, positive, share
 from allais.settings import address_of, trusted
-from allais.weights.base import HolderPair, Weight
+from allais.weights.base import HolderPair, ModulusKind, Weight
 from allais.weights.bounds import GRID, breaks_at, breaks_in, jumps_at_ends
 
 
+@dataclass(frozen=True, repr=False)
 class Dual(Weight):
     """1 - w(1 - p), for any weight w.
 
@@ -23,21 +24,10 @@ class Dual(Weight):
         of: The weight w whose dual it is.
     """
 
-    def __init__(self, of: Weight) -> None:
-        self.of = of
+    of: Weight
 
     def __repr__(self) -> str:
         return f"{self.of!r}.dual()"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Dual) and self.of == other.of
-
-    def __hash__(self) -> int:
-        return hash((Dual, self.of))
-
-    def as_setting(self) -> dict[str, Any]:
-        """What a file holds of it."""
-        return {"type": "Dual", "of": self.of}
 
     @staticmethod
     def from_setting(content: dict[str, Any], trust: tuple[str, ...]) -> Weight:
@@ -83,7 +73,7 @@ class Dual(Weight):
         return tuple(1.0 - point for point in reversed(self.of.turning_points))
 
     @property
-    def modulus_kind(self) -> Literal["exact", "bound", "estimate"]:
+    def modulus_kind(self) -> ModulusKind:
         return self.of.modulus_kind
 
     def _modulus(self, eps: float) -> float:
@@ -324,7 +314,7 @@ class FunctionWeight(Weight):
         return tuple(float(LOOK[index]) for index in turns)
 
     @property
-    def modulus_kind(self) -> Literal["exact", "bound", "estimate"]:
+    def modulus_kind(self) -> ModulusKind:
         # a monotone curve, or a declared pair, is bounded by what is seen of it
         return "bound" if self.is_monotone or self._holder is not None else "estimate"
 
