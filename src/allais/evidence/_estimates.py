@@ -134,12 +134,7 @@ def estimates_of(preference: Preference, view: View, least: int, rarest: float) 
     possible.
 
     The product limit has Greenwood's variance, as the sum of the influences of what was seen (docs/theory/censored.md).
-
-    Args:
-        preference: What groups are compared by.
-        view: The group.
-        least: Units that would have shown the rarest event.
-        rarest: Its probability.
+    The rarest event would have been shown by `least` units.
     """
     if not view.unfinished:
         return [moments_of(preference, view)]
@@ -180,11 +175,7 @@ def normal_ends(
 ) -> tuple[Interval, Interval, float]:
     """The second amount less the first, and as a multiple of it, wherever what is open lies; and the chance of as much.
 
-    Args:
-        first: The moments of the amount to compare with: one, or two where it is open between them.
-        second: Those of the other one.
-        squared: The square of the multiple of a normal distribution.
-        clock: What of it is for looking at any time.
+    Intervals reach so many standard errors as the root of `squared`, of which `clock` is for looking at any time.
     """
     differences, ratios, chances, sides = [], [], [], set()
     for one, other in product(first, second):
@@ -225,12 +216,6 @@ def interval_of_levels(view: View, preference: Preference, rewards: Rewards, exp
 
     All of them hold, ever, but for a chance of e^-exponent, and then the distribution lies between two that are known.
     What is bet depends on what was seen before, so bets on the worse ends would not be below those on the outcomes.
-
-    Args:
-        view: The group.
-        preference: What groups are compared by.
-        rewards: What bounds outcomes.
-        exponent: The log of one over the chance of an error.
     """
     (low, high), support, each = view.reach, rewards.support, exponent + math.log(LEVELS.size)
     if view.unfinished < view.count:

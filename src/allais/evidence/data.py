@@ -201,19 +201,7 @@ def read_log(
     table: Any, group: str, outcome: str, user: str | None, time: str | None, control: Hashable | None,
     covariates: Sequence[str] = (), at_least: str | None = AT_LEAST, at_most: str | None = AT_MOST,
 ) -> Log:  # fmt: skip
-    """The columns of a table, checked.
-
-    Args:
-        table: A DataFrame, a mapping of columns, or the path of a CSV or Parquet file.
-        group: The column of groups.
-        outcome: The column of outcomes.
-        user: The column of users, if there is one.
-        time: The column of times, if there is one.
-        control: The group to compare with; by default the one that is called so, or the first.
-        covariates: Columns of numbers that were known before the groups were made.
-        at_least: The column of what outcomes that are not finished will be at least; None if there is none.
-        at_most: The column of what they will be at most.
-    """
+    """The columns of a table, checked; the arguments are those of `verdict`. Without columns of ends, they are None."""
     names_of_ends, there = ends_wanted(at_least, at_most)
     needed = [name for name in (group, outcome, user, time, *covariates, *names_of_ends) if name is not None]
     columns = columns_of(table, needed, there)
@@ -343,12 +331,7 @@ def reach_of(
 ) -> Reach | None:
     """What each outcome is at least and at most, NaN where nothing is known; None if no outcome is unfinished.
 
-    Args:
-        outcome: The outcomes, NaN where there is none.
-        columns: The table, which may have the two columns of ends.
-        at_least: The column of what unfinished outcomes are at least.
-        at_most: The column of what they are at most.
-        where: How a message names a row.
+    `outcome` is NaN where there is none; the table may have the two columns of ends.
     """
     low, high = (
         numbers_or_nan(columns[name], repr(name), where)

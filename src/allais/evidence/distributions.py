@@ -36,11 +36,7 @@ def band(
     The first decisions serve to choose the thresholds and c, and nothing else. Further thresholds lie between
     their outcomes and the ends, at distances from their median that grow by a factor.
 
-    Args:
-        weights: w of each decision, in order.
-        values: What came of it.
-        delta: The probability that any of the bounds ever misses.
-        ends: The least and the greatest value that could occur.
+    Decisions have weights w and values, in order. The bounds miss, ever, with probability delta at most.
     """
     first, rest = slice(0, WARM), slice(WARM, None)
     seen = np.sort(values[first])
@@ -130,10 +126,7 @@ def reach_of(parts: FloatArray, chance: float) -> tuple[float, float]:
     freedom (Satterthwaite 1946), and the quantile t is that of the t-distribution with so many. Of skewed parts the
     estimate and its error grow together, so that both ends move towards the long tail, by (skewness of the mean)
     (2 t^2 + 1) / 6 standard errors (Johnson 1978), and by t / 2 at most.
-
-    Args:
-        parts: One part for each decision.
-        chance: The probability that the expectation lies beyond the interval.
+    The expectation lies beyond the interval with probability `chance`.
     """
     n, spread = parts.size, float(parts.std(ddof=1)) if parts.size > 1 else math.inf
     if not 0.0 < spread < math.inf:

@@ -67,9 +67,7 @@ class SampleRatio:
 def log_ratio_evidence(counts: ArrayLike, planned: FloatArray) -> FloatArray:
     """log of the e-value against planned shares: a Dirichlet mixture of multinomials (Lindon and Malek 2022).
 
-    Args:
-        counts: Units of each group, one row per look.
-        planned: The shares, which sum to 1.
+    Counts have one row per look, with the units of each group.
 
     >>> log_ratio_evidence([[500, 500], [5_000, 5_600]], np.array([0.5, 0.5])).round(1)
     array([-0.9, 14.7])

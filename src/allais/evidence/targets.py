@@ -25,13 +25,7 @@ AGAIN = 1.0 + 1.0 / 32.0  # the growth of the number of outcomes after which the
 
 
 def probabilities(log: Decisions, target: Any) -> tuple[FloatArray, FloatArray]:
-    """The probability of each arm of the log, in each decision, under a target; and that of arms nobody ever tried.
-
-    Args:
-        log: The log.
-        target: An arm, a mapping from arms to probabilities, a function from a context to either, or a list with either
-            for each decision.
-    """
+    """The probability of each arm of the log, in each decision, under a target; and that of arms nobody ever tried."""
     places: dict[Hashable, int] = {str(arm): k for k, arm in enumerate(log.arms)}  # 2 may be written "2"
     places |= {arm: k for k, arm in enumerate(log.arms)}
     found, untried = np.zeros((log.n, len(log.arms))), np.zeros(log.n)
@@ -262,12 +256,6 @@ def with_unfinished(
 
     A value never falls with the outcomes. So it lies above what it is where each of them is as low as it may be, and
     below what it is where each is as high: from the one interval comes the lower end, from the other the upper one.
-
-    Args:
-        log: The log.
-        by: The preferences.
-        bounds: The least and the greatest outcome that could occur, if that is known.
-        evaluated: What evaluates a log whose outcomes are finished.
     """
     reach = log.reach
     assert reach is not None

@@ -117,11 +117,32 @@ def resized(trees: Trees, n_arms: int, columns: int, nodes: int, sketches: int) 
 
 
 @kernel
-def _join_neighbours(places, counts, size, joined):
-    """Join neighbours until `KEPT` outcomes are left: the narrower, the fewer samples lie beyond. Returns the size."""
+def total_of(counts, size):
+    """How many samples the first outcomes of a sketch stand for."""
     total = 0.0
     for i in range(size):
         total += counts[i]
+    return total
+
+
+@kernel
+def write_cuts(cuts, places, counts, size):
+    """Write quantiles of ascending outcomes to `cuts`."""
+    total, below, q = total_of(counts, size), 0.0, 0
+    for i in range(size):
+        below += counts[i]
+        while q < CUTS and below >= LEVELS[q] * total:
+            cuts[q] = places[i]
+            q += 1
+    while q < CUTS:
+        cuts[q] = places[size - 1]
+        q += 1
+
+
+@kernel
+def _join_neighbours(places, counts, size, joined):
+    """Join neighbours until `KEPT` outcomes are left: the narrower, the fewer samples lie beyond. Returns the size."""
+    total = total_of(counts, size)
     width = 0.05
     while size > joined:
         kept, below = 0, 0.0

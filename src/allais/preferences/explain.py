@@ -214,10 +214,7 @@ def _bin(preference: Preference, lottery: Lottery, left: float, right: float, *,
     sign = 1.0 if gain else -1.0
     weight = preference.gains if gain else preference.losses
     side = valuation.half_of(preference, lottery, sign, weight)
-
-    def weighted(z: FloatArray) -> FloatArray:
-        return weight.of_logs(*side.tail(z))
-
+    weighted = side.weighed(weight)
     upward = gain != preference.costs  # whether larger outcomes lie further out on this side
     inner, outer = (left, right) if upward else (right, left)
     near = max(sign * float(preference.utilities(np.array(inner))), 0.0)

@@ -19,7 +19,7 @@ SPOKEN = {"TverskyKahneman": "Tversky-Kahneman", "GonzalezWu": "Gonzalez-Wu", "I
 
 
 def in_words(preference: Preference) -> str:
-    """What somebody goes by, as short as a label.
+    """A preference as a short label.
 
     >>> in_words(Preference(TverskyKahneman(0.61), TverskyKahneman(0.69)))
     'Tversky-Kahneman 0.61, losses 0.69'
@@ -51,7 +51,7 @@ FELT = "feels like"  # the heading of certainty equivalents that have no name of
 
 
 def heading_of(preference: Preference) -> str:
-    """What a column of certainty equivalents is called: what they are, if they are known by a name.
+    """The heading of a column of certainty equivalents: their own name, if they have one.
 
     >>> heading_of(expected_value()), heading_of(quantile(0.95)), heading_of(cvar(0.1))
     ('the mean', 'percentile 95', 'feels like')

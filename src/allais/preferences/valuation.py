@@ -84,21 +84,21 @@ def values(preference: Preference, outcomes: ArrayLike, shares: ArrayLike) -> Fl
 
 EXTREME = 10  # outcomes, of 500 or more, on which no more than half of a variance may rest
 PART = 50  # of fewer outcomes, one in so many counts as extreme
-REPEATED = 3  # an outcome that was seen so often is no end of a tail
-USUAL = 2.0  # and no more than so many times what rests on them where outcomes are normal: all of it, for a small CVaR
+REPEATED = 3  # an outcome that was seen so often does not count as extreme
+USUAL = 2.0  # nor more than so many times the share for normal outcomes, which is all of it for a small CVaR
 
 
 class Tail(NamedTuple):
     """How much of the variance of an estimated value rests on its most extreme outcomes."""
 
-    extreme: int  # of all outcomes, so many have the greatest influence
+    extreme: int  # how many outcomes count as extreme
     outcomes: int
-    share: float  # of the variance, that they make
-    usual: float  # what they would make of it if the outcomes were normal
+    share: float  # of the variance that rests on these
+    usual: float  # the same share for normal outcomes
 
     @property
     def heavy(self) -> bool:
-        """Whether so much rests on so few that the central limit theorem is not to be trusted yet."""
+        """Whether so much rests on so few that the central limit theorem cannot be trusted yet."""
         return self.share > max(0.5, USUAL * self.usual)
 
 
@@ -306,7 +306,7 @@ def _plural(noun: str) -> str:
 def certainty_equivalent_in_words(
     preference: Preference, value: float, unit: str = "", digits: int = 4, subject: Literal["", "it"] = ""
 ) -> str:
-    """A value as the sure amount that is worth as much, or what it means as a percentile; as it is where there is none.
+    """A value as the sure amount that is worth as much, or as a percentile; the value itself where there is none.
 
     >>> certainty_equivalent_in_words(Preference.tversky_kahneman(), 6.23332, "francs", subject="it")
     'it feels like 8 francs for sure'
@@ -319,7 +319,7 @@ def certainty_equivalent_in_words(
 def sure_in_words(
     preference: Preference, sure: float, unit: str = "", digits: int = 4, subject: Literal["", "it"] = ""
 ) -> str:
-    """What a certainty equivalent means: by a percentile or the mean, people take it for what it is.
+    """A certainty equivalent in words: a percentile and a mean are called so.
 
     >>> sure_in_words(expected_value(), 8.0, "francs", subject="it"), sure_in_words(expected_value(), 8.0, "francs")
     ('its mean is 8 francs', 'mean 8 francs')

@@ -50,7 +50,7 @@ def known_cut(at_least: Any = None, at_most: Any = None, between: Any = None) ->
 
 
 def admitted_cut(cut: Cut, rewards: Rewards | None) -> Cut:
-    """A cut as the declared rewards allow it: refused is one that no reward can meet."""
+    """A cut, unless no reward that is declared lies within it."""
     if rewards is None:
         return cut
     low, high = rewards.support
@@ -99,12 +99,12 @@ class Cuts:
         self.any, self.changes = bool(self.open or self.closed), self.changes + 1
 
     def close(self, closed: dict[Key, int]) -> None:
-        """Take other outcomes for those that will never be known."""
+        """Replace the cuts of outcomes that will never be known."""
         self.closed = closed
         self.any, self.changes = bool(self.open or self.closed), self.changes + 1
 
     def check(self, id_: int, outcome: float) -> None:
-        """Refuse an outcome that is not what was known of it."""
+        """Refuse an outcome that contradicts what was known of it."""
         _, low, high = self.open[id_]
         if not low <= outcome <= high:
             raise ValueError(
@@ -139,7 +139,7 @@ class Cuts:
         return np.bincount(arms[start:], many[start:], n_arms).astype(np.int64)
 
     def with_more(self, keys: Iterable[tuple[Key, int]], exact: bool) -> dict[Key, int]:
-        """The closed cuts with more, of one arm; of too many distinct ones, neighbours are what holds for both."""
+        """The closed cuts with more of one arm; of too many distinct ones, neighbours are joined."""
         closed, mine = dict(self.closed), None
         for key, many in keys:
             if mine is None:
@@ -178,7 +178,7 @@ class Cuts:
 
 
 def _fewer(closed: dict[Key, int], arm: int) -> dict[Key, int]:
-    """Half as many distinct cuts of an arm: what is kept of two neighbours is what holds for both."""
+    """Half as many distinct cuts of an arm: two neighbours become the interval that contains both."""
     fewer: dict[Key, int] = {other: many for other, many in closed.items() if other[0] != arm}
     sides: dict[tuple[bool, bool], list[Key]] = {}
     for other in sorted(other for other in closed if other[0] == arm):
@@ -345,6 +345,6 @@ def cuts_of(at_least: ArrayLike = (), at_most: ArrayLike = (), between: Sequence
 
 
 def require_monotone(preference: Preference) -> None:
-    """Refuse weights by which a better outcome may lower a value: the worse end of a cut is then not the lower one."""
+    """Refuse weights by which a better outcome may lower a value: the worst end of a cut would not be known."""
     if not (preference.gains.is_monotone and preference.losses.is_monotone):
         raise ValueError("unfinished outcomes need weights that never fall; one of these does. Use a monotone weight.")

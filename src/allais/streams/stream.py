@@ -216,10 +216,11 @@ class ValueStream(Samples):
         Args:
             x: A number.
         """
-        self._require_single_samples()
+        self._require_samples()
         at = number("an outcome", x, "Give a float.")
         if math.isnan(at):
             raise ValueError("an outcome must be a number; got nan. Ask for the share above a number.")
+        self._require_single_samples()
         if self._cuts.any:
             places, masses = self._most_likely()
             return float(masses[places > at].sum() / masses.sum())
@@ -230,7 +231,6 @@ class ValueStream(Samples):
         return self._better(utility, merit, or_equal=False) / self._samples
 
     def _require_single_samples(self) -> None:
-        self._require_samples()
         if self.max_blocks is not None:
             raise ValueError("a stream with max_blocks keeps no single samples; survival and quantile need them.")
 
@@ -253,8 +253,9 @@ class ValueStream(Samples):
         >>> stream.quantile(0.9)
         9.0
         """
-        self._require_single_samples()
+        self._require_samples()
         level = share("p", p, one=True)
+        self._require_single_samples()
         if self._cuts.any:
             at, masses = self._most_likely()
             up_to = np.cumsum(masses) / masses.sum()

@@ -17,9 +17,8 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, positive
 from allais.lotteries import Lottery
-from allais.lotteries.base import came
 from allais.preferences import Preference
-from allais.theory.arguments import Drawn, lotteries_of
+from allais.theory.arguments import Drawn, finite_of, lotteries_of
 from allais.theory.divergence import (
     FiniteDistribution,
     InterpolatedDivergence,
@@ -309,19 +308,14 @@ def best_mixture(
 
 
 def _tails_of(preference: Preference, arms: list[Lottery]) -> _Tails:
-    finite = [arm.as_finite() if isinstance(arm, Lottery) else None for arm in arms]
-    for arm, as_finite in zip(arms, finite, strict=True):
-        if as_finite is None:
-            raise ValueError(
-                f"a mixture is of finite lotteries; got {came(arm)}. Give Discrete(...), or Empirical(samples)."
-            )
+    finite = [finite_of(arm, "a mixture is of finite lotteries") for arm in arms]
     if not arms:
         raise ValueError("a mixture needs one arm or more; got none. Give lotteries.")
-    felt = [preference.utilities(one.outcomes) for one in finite if one is not None]
+    felt = [preference.utilities(one.outcomes) for one in finite]
     utility, where = np.unique(np.concatenate(felt), return_inverse=True)
     mass = np.zeros((len(arms), utility.size))
     rows = np.repeat(np.arange(len(arms)), [one.size for one in felt])
-    np.add.at(mass, (rows, where), np.concatenate([one.probabilities for one in finite if one is not None]))
+    np.add.at(mass, (rows, where), np.concatenate([one.probabilities for one in finite]))
     return _Tails(
         preference,
         float(max(utility[0], 0.0) + min(utility[-1], 0.0)),

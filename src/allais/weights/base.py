@@ -1,4 +1,4 @@
-"""What every weight function is, knows and can do."""
+"""The base of all weights: what a family defines, and what follows from that."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Weight(ABC):
     def breaks(self) -> tuple[float, ...]:
         """Where w jumps, or has an infinite derivative inside (0, 1), ascending; looked for at its singularities.
 
-        An infinite derivative at 0 or 1, such as people show, is none.
+        An infinite derivative at 0 or 1, such as people show, does not count.
 
         >>> TverskyKahneman(0.61).breaks, TailAverage(0.25).breaks, SteepMiddle(0.5).breaks
         ((), (), (0.5,))
