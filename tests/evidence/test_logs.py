@@ -227,7 +227,7 @@ def test_the_services_export_is_a_log(tmp_path):
     table = tmp_path / "export.csv"
     table.write_text("arm,state,outcome,propensity\na,told,3.0,0.5\nb,expired,,0.5\nb,imported,9.0,\n")
     assert read_decisions(table).n == 2
-    for content, message in ((b"{}\nno\n", "line 2 is none"), (b"\n", "a log has one"), (b"\xff", "cannot be read")):
+    for content, message in ((b"{}\nno\n", "line 2 is not"), (b"\n", "a log has one"), (b"\xff", "cannot be read")):
         path.write_bytes(content)
         with pytest.raises(ValueError, match=message):
             read_decisions(path)

@@ -16,8 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from allais.bands import Interval
-from allais.bands import quantiles as pairs
+from allais.bands import Interval, quantiles
 from allais.bands.asymptotic import LEAST, multiple, require_unbroken
 from allais.bands.base import bounds_of
 from allais.bands.betting import BAND, betting_rule
@@ -205,7 +204,7 @@ def _by_quantiles(metric: Metric, control: View, group: View) -> Found:
         [one.sorted for one in view.ends] for view in (control, group)
     )
     level, log = metric.level, control.side.log
-    tables = pairs.tilts(level, metric.share), pairs.tilts(level, 1.0 - metric.share)
+    tables = quantiles.tilts(level, metric.share), quantiles.tilts(level, 1.0 - metric.share)
     exponent = math.log(2.0 / metric.delta)  # either direction may err
     ends = [view.quantile_ends(level, exponent) for view in (control, group)]
     first, second = (
@@ -213,12 +212,12 @@ def _by_quantiles(metric: Metric, control: View, group: View) -> Found:
         for view, (low, high) in zip((control, group), ends, strict=True)
     )
 
-    def excess(relative: bool) -> pairs.Ends:
+    def excess(relative: bool) -> quantiles.Ends:
         """By how much the second quantile exceeds the first."""
-        found = pairs.difference(high_first, low_second, tables, exponent, relative=relative)
+        found = quantiles.difference(high_first, low_second, tables, exponent, relative=relative)
         if log.reach is None:
             return found
-        other = pairs.difference(low_first, high_second, tables, exponent, relative=relative)
+        other = quantiles.difference(low_first, high_second, tables, exponent, relative=relative)
         return log.known_excess(found[0], other[1], relative=relative)
 
     low, high = excess(False)
@@ -227,10 +226,9 @@ def _by_quantiles(metric: Metric, control: View, group: View) -> Found:
     if min(first.low, second.low) > 0.0 or (first.value > 0.0 and never_negative):
         ratios = excess(True)
         relative = Interval(ratios[0], second.value / first.value - 1.0, ratios[1])
-    evidence = max(
-        pairs.joint_evidence(high_first, low_second, tables[0]), pairs.joint_evidence(high_second, low_first, tables[1])
-    )
-    found = evidence - math.log(2.0)
+    above = quantiles.joint_evidence(high_first, low_second, tables[0])
+    below = quantiles.joint_evidence(high_second, low_first, tables[1])
+    found = max(above, below) - math.log(2.0)
     difference = Interval(low, second.value - first.value, high)
     vague = [vague_at(view, partial(value_at, level=level)) for view in (control, group)]
     return Found(first, second, difference, relative, found, math.exp(min(-found, 0.0)), (vague[0], vague[1]))

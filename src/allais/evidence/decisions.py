@@ -176,10 +176,10 @@ def read_decisions(
         at_most: The column of what it will be at most.
 
     Returns:
-        The log. Rows that the service's export calls imported are left out: nobody decided on them.
+        The log. Rows that the service's export calls imported are left out: no policy decided on them.
 
     Raises:
-        ValueError: A column is missing, or a cell cannot be; the sentence says which.
+        ValueError: A column is missing, or a cell is invalid; the message says which.
 
     >>> read_decisions({"arm": ["a"], "outcome": [1.0], "propensity": [0.0]})
     Traceback (most recent call last):
@@ -216,7 +216,7 @@ def read_decisions(
     for row in np.flatnonzero(~((likely > 0.0) & (likely <= 1.0)))[:1].tolist():
         if not math.isfinite(likely[row]):
             raise ValueError(
-                f"every decision has its propensity; {where(row)} has none. Leave out rows that nobody decided on."
+                f"every decision has its propensity; {where(row)} has none. Leave out rows without a decision."
             )
         what = "above 0" if likely[row] <= 0.0 else "of at most 1"
         raise ValueError(
@@ -248,7 +248,7 @@ def _of_lines(path: Path) -> Columns:
         except ValueError:
             row = None
         if not isinstance(row, dict):
-            raise ValueError(f"each line of {path} is a JSON object; line {number} is none. Repair it.")
+            raise ValueError(f"each line of {path} is a JSON object; line {number} is not. Repair it.")
         rows.append(row)
         lines.append(number)
     if not rows:

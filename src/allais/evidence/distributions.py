@@ -82,7 +82,7 @@ def lower_end(z: FloatArray, chance: float) -> float:
 
 
 def _lower_bound(total: FloatArray, spread: FloatArray, n: int, chance: float) -> FloatArray:
-    """The greatest of the bounds of bets of several sizes, each of which has its part of the chance."""
+    """The greatest of several bounds by bets of different sizes, which share the chance."""
     psi = -np.log1p(-SIZES) - SIZES
     needed = math.log(SIZES.size / chance)
     each = (total[:, None] - (needed + psi * spread[:, None]) / SIZES) / n
@@ -123,7 +123,7 @@ def reach_of(parts: FloatArray, chance: float) -> tuple[float, float]:
     """How far below and above the mean of parts its interval reaches.
 
     A few large weights make the variance itself uncertain: it varies as if it had 2 n / (kurtosis - 1) degrees of
-    freedom (Satterthwaite 1946), and the quantile t is that of the t-distribution with so many. Of skewed parts the
+    freedom (Satterthwaite 1946), and the quantile t is that of Student's distribution with these. Of skewed parts the
     estimate and its error grow together, so that both ends move towards the long tail, by (skewness of the mean)
     (2 t^2 + 1) / 6 standard errors (Johnson 1978), and by t / 2 at most.
     The expectation lies beyond the interval with probability `chance`.

@@ -299,9 +299,9 @@ def evaluate(
         delta: The probability that any of the intervals misses; of both kinds.
         bounds: The least and the greatest outcome that could occur, for intervals that are proven.
         estimator: How the distribution is estimated.
-        model: What the doubly robust estimate assumes of outcomes, and corrects by what came: a function that fits a
-            `Partition` of contexts and arms to decisions. By default a forest of conditional distributions where the
-            log has contexts, and else each arm by itself.
+        model: What the doubly robust estimate assumes of outcomes, and corrects by those that were seen: a function
+            that fits a `Partition` of contexts and arms to decisions. By default a forest of conditional distributions
+            where the log has contexts, and else each arm by itself.
 
     Returns:
         The evaluation. Intervals are asymptotic by influence functions. With bounds there are proven ones, too, which

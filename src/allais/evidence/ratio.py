@@ -12,8 +12,7 @@ import scipy  # its parts are loaded when they are used
 from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, brief, finite_array, positive, real, share, truth
-from allais.bands import Interval
-from allais.bands import quantiles as pairs
+from allais.bands import Interval, quantiles
 from allais.evidence._estimates import moments_of
 from allais.evidence.comparisons import Found, Metric, metric_of, widest
 from allais.evidence.data import Log
@@ -254,13 +253,13 @@ def forecast(
 def _low_end(metric: Metric, seen: FloatArray, change: float) -> Callable[[float], float]:
     """The low end of the interval of the size of the change, as a function of the units in each group."""
     if metric.level is not None:
-        table, exponent = pairs.tilts(metric.level), math.log(2.0 / metric.delta)
+        table, exponent = quantiles.tilts(metric.level), math.log(2.0 / metric.delta)
         groups = [np.sort(seen * factor) for factor in sorted((1.0, 1.0 + change))]
         before = np.arange(seen.size + 1.0) / seen.size
 
         def by_order(units: float) -> float:
-            lower, upper = (pairs.Sorted(group, units * before) for group in groups)
-            return pairs.difference(lower, upper, (table, table), exponent, relative=False)[0]
+            lower, upper = (quantiles.Sorted(group, units * before) for group in groups)
+            return quantiles.difference(lower, upper, (table, table), exponent, relative=False)[0]
 
         return by_order
     assert metric.rarest is not None

@@ -29,7 +29,7 @@ LOOKED = 32  # means and the like are looked at after 1 / LOOKED more outcomes
 
 
 class Question:
-    """Whether one quantile exceeds another by more than so much, answered after every outcome.
+    """Whether one quantile exceeds another by more than a given amount, answered after every outcome.
 
     While there is a point at which the evidence is below what decides, nothing is decided: such a witness is kept, with
     the counts on both sides of it, so that an outcome costs the same after ten and after ten million.
@@ -63,7 +63,7 @@ class Question:
         return self.decided or bool(log_joint(self.table, *counts) < self.exponent)
 
     def search(self, lower: Sorted, upper: Sorted, seen: int) -> None:
-        """Look for another witness; if there is none, it is decided."""
+        """Search for another witness; without one, the question is decided."""
         self.searched = seen
         pair = (self.table, *lower, *upper, self.by, self.relative)
         if least_evidence(*pair, self.exponent)[0] >= self.exponent:
@@ -193,7 +193,7 @@ class Test:
         """
         if group not in self.groups:
             known = nearest(str(group), map(str, self.groups))
-            raise ValueError(f"an outcome belongs to a group of the test; {brief(group)} is none.{known}")
+            raise ValueError(f"an outcome belongs to a group of the test; {brief(group)} is not one of them.{known}")
         place, cut = self.groups.index(group), self._checked(outcome, at_least, at_most, between)
         self._require_fit(place, cut)
         when, before = self._checked_time(time), self._checked_user(place, user)

@@ -80,11 +80,11 @@ def _of_file(path: Path, names: Sequence[str], optional: Sequence[str]) -> Colum
             return _of_csv(path, names, optional)
         reason = str(error).partition("\n")[0]
         raise ValueError(
-            f"outcomes are read from a CSV or Parquet file; {path} is none ({reason}). Check it."
+            f"outcomes are read from a CSV or Parquet file; {path} is not one ({reason}). Check it."
         ) from None
     if path.suffix != ".csv":
         return _of_frame(frame, names, optional)
-    if frame.columns and bool(frame[frame.columns[0]].is_null().any()):  # rows that are empty are none
+    if frame.columns and bool(frame[frame.columns[0]].is_null().any()):  # empty rows do not count
         frame = frame.filter(~narwhals.all_horizontal(narwhals.all().is_null(), ignore_nulls=False))
     found = _of_frame(frame, names, optional)
     found.lines = path

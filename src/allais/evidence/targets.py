@@ -263,7 +263,7 @@ def with_unfinished(
         require_monotone(one)
     known = known_ends(reach)
     low, high = float(np.nanmin(known)), float(np.nanmax(known))
-    wide = (2.0 * low - high - 1.0, 2.0 * high - low + 1.0)  # what lies beyond stands for infinity
+    wide = (2.0 * low - high - 1.0, 2.0 * high - low + 1.0)  # values beyond these stand for infinity
     if bounds is None:
         far = (2.0 * wide[0] - low, 2.0 * wide[1] - high)
     elif np.any(reach[0] > bounds[1]) or np.any(reach[1] < bounds[0]):

@@ -117,7 +117,7 @@ class Verdict:
 
     @property
     def sentence(self) -> str:
-        """The verdict as a sentence for everybody."""
+        """The verdict in plain sentences."""
         return " ".join(part for part in (self._head(), self._in_units(), self._interval()) if part)
 
     @property

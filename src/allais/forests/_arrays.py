@@ -17,7 +17,7 @@ KEPT = 52  # outcomes of a sketch once neighbours were joined
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)  # quantiles of a leaf at which both sides are compared
 CUTS = len(LEVELS)
 TESTS = CUTS + CUTS // 2  # below each of them, and between two that lie alike from both ends
-LATELY = 64  # rows of a sketch that are remembered, in which splits that nobody has found yet are looked for
+LATELY = 64  # the latest rows of a sketch, in which splits are sought that the tree does not have yet
 FIRST_LOOK = 32  # outcomes of a leaf before it is looked at; then at every half more
 
 TOLD, NODES, SKETCHES, STREAM = range(4)  # entries of `clock`

@@ -56,7 +56,7 @@ def _add(before: str, given: Mapping[str, Any], to: Flat) -> None:
 
 
 def require_short(what: str, text: str) -> None:
-    """Refuse a text that is no category, and whose length would be kept for good."""
+    """Refuse a text that is too long for a category, since categories are kept for good."""
     if len(text) > MOST_TEXT:
         raise ValueError(
             f"a feature's {what} has {MOST_TEXT} characters at most; got {len(text):,}: {brief(text)}. Shorten it, or "

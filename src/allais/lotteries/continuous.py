@@ -161,7 +161,7 @@ class Continuous(Lottery):
     @cached_property
     def _identity(self) -> Any:
         """What makes two distributions the same: their family with its parameters, or else the very object."""
-        from scipy import stats  # it is loaded, since the distribution came from there
+        from scipy import stats  # loaded already, since the distribution is from there
 
         name = getattr(getattr(self._distribution, "dist", None), "name", "")
         # one of scipy's own families is known by its name; others may hold anything

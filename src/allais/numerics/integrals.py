@@ -190,8 +190,8 @@ def _look_far(weight: Weight, side: HalfDistribution, start: float, scale: float
         return reach, Integral(np.inf, 0.0)
     with np.errstate(divide="ignore"):
         log_weighted = np.log(weight.of_logs(log_above, log_below))
-    if weight.resolution > 0.0:  # what is rounded away is extrapolated, and none of it is certain
-        seen = np.flatnonzero(log_weighted[: last + 1] > np.log(1e6 * weight.resolution))
+    if weight.resolution[0] > 0.0:  # what is rounded away is extrapolated, and none of it is certain
+        seen = np.flatnonzero(log_weighted[: last + 1] > np.log(1e6 * weight.resolution[0]))
         last = int(seen[-1]) if seen.size else 0
         if last < 1:
             return reach, Integral(0.0, 0.0)
@@ -202,7 +202,7 @@ def _look_far(weight: Weight, side: HalfDistribution, start: float, scale: float
     if derivative <= 1.0:
         return reach, Integral(np.inf, np.inf)  # finite or not, doubles do not reach it
     rest = float(np.exp(log_weighted[last] + log_z[last]) / (derivative - 1.0))
-    if weight.resolution > 0.0:
+    if weight.resolution[0] > 0.0:
         return reach, Integral(rest, rest)
     if not is_power_law:
         return reach, Integral(0.0, rest)

@@ -14,7 +14,7 @@ from allais.lotteries import Lottery
 from allais.numerics.integrals import integrate, integrate_tail
 from allais.preferences import valuation
 from allais.preferences.showing import Rows, as_frame, as_html
-from allais.preferences.valuation import level_of, percentile_in_words, sure_amount
+from allais.preferences.valuation import certainty_equivalent_in_words, sure_amount
 from allais.weights import Weight
 
 if TYPE_CHECKING:
@@ -81,11 +81,7 @@ class Explanation:
         return "contribution" if self.preference.utility is None else "weighted utility"
 
     def _in_words(self, digits: int) -> str:
-        if np.isnan(self.sure):
-            return f"has the value {self.value:.{digits}g}, which no sure outcome has"
-        if level_of(self.preference) is not None:
-            return percentile_in_words(self.preference, self.sure, digits=digits)
-        return f"feels like {self.sure:.{digits}g} for sure"
+        return certainty_equivalent_in_words(self.preference, self.value, digits=digits)
 
     def __str__(self) -> str:
         header = ("outcome", "probability", "decision weight", self.contribution)

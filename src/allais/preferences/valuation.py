@@ -126,7 +126,7 @@ def tail(preference: Preference, outcomes: FloatArray, counts: ArrayLike) -> Tai
 
 
 def influence(preference: Preference, felt: FloatArray, times: FloatArray | IntArray) -> FloatArray:
-    """The influence function at ascending utilities that came so many times (`samples/influence.py`, as arrays)."""
+    """The influence function at ascending utilities with their counts (`samples/influence.py`, as arrays)."""
     n, below = float(times.sum()), np.cumsum(times)[:-1]
     above = n - below  # the derivative of a weight is taken over one sample
     rises = np.diff(np.maximum(felt, 0.0)) * n * (preference.gains(above / n) - preference.gains((above - 1.0) / n))
@@ -269,7 +269,7 @@ IRREGULAR = {"person": "people"}
 
 
 def percentile_in_words(preference: Preference, outcome: float, unit: str = "", digits: int = 4) -> str:
-    """What a percentile of so much means, in a sentence; "ms per request" says what outcomes are of.
+    """What a percentile means, in a sentence; in a unit such as "ms per request", outcomes are those of requests.
 
     >>> percentile_in_words(quantile(0.95, costs=True), 212.0, "ms per request")
     '19 of 20 requests take at most 212 ms'
@@ -335,7 +335,7 @@ Counts = FloatArray | IntArray
 
 
 def grouped(outcomes: FloatArray, counts: Counts, most: int) -> tuple[FloatArray, Counts]:
-    """Outcomes with their counts, at most so many: rare ends stay apart, neighbours in the middle share their mean."""
+    """Outcomes with counts, at most `most`: rare ends stay apart, neighbours in the middle become their mean."""
     if outcomes.size <= most:
         return outcomes, counts
     order = np.argsort(outcomes)

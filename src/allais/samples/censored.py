@@ -1,4 +1,4 @@
-"""The most likely distribution of outcomes of which some are censored, its value, and how sure both are.
+"""The most likely distribution of outcomes of which some are censored, its value, and the uncertainty of both.
 
 An outcome of which only "at least 30" is known counts for all that lies at 30 or beyond it, in proportion to what the
 others show there. With cuts on one side that is the product-limit estimate (Kaplan and Meier 1958; Efron 1967:
@@ -282,7 +282,7 @@ class Sweep(NamedTuple):
         return self.at.size - bool(self.beyond[-1])
 
     def open_from(self, known: int, far: float) -> Sweep:
-        """The same with all that lies beyond so many places at its far end."""
+        """The same with all mass beyond the first `known` places at a far end."""
         rest, cut = self.masses[known:].sum(), self.seen[known:].sum() + self.cut[known:].sum()
         return self._replace(
             at=np.append(self.at[:known], far),

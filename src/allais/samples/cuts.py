@@ -216,7 +216,7 @@ def ends_of_cuts(low: FloatArray, high: FloatArray, rewards: Rewards) -> tuple[F
 
 @dataclass(frozen=True, init=False)
 class CensoredSample:
-    """Outcomes, of which some are not finished: of each of these, an interval is known.
+    """Outcomes, some of which are not finished: for each of these an interval is known.
 
     Its distribution rests on one assumption: that an outcome was cut off has nothing to do with what would have come.
     `bounds`, and the bands that take such a sample, rest on none.

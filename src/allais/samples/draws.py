@@ -116,7 +116,7 @@ MOST_SAMPLES = 2.0**40  # per arm: what the arrays have room for; more would onl
 
 
 def most_groups(points: int, share: float) -> int:
-    """How many groups an arm can have, where they narrow toward so many points: two neighbours are more than one."""
+    """How many groups an arm can have where they narrow toward some points: two neighbours are more than one."""
     toward = 2 * int(2.0 * share + (share + 1.0) * math.log(MOST_SAMPLES))
     return max(FLAT, 2 * (points - 1) * toward) + 2
 

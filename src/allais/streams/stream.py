@@ -367,7 +367,7 @@ def _bet_again(stream: ValueStream, arrays: dict[str, Any]) -> None:
     """Go on with the bets of a file."""
     first, counts = arrays[f"{BETS}first"], arrays[f"{BETS}counts"]
     require(first.shape == counts.shape and counts.dtype == np.int64, "the first samples are incomplete")
-    require((counts > 0).all() and counts.sum() == min(stream._samples, FIRST), "the first samples are not so many")
+    require((counts > 0).all() and counts.sum() == min(stream._samples, FIRST), "the number of first samples differs")
     felt = np.repeat(first.astype(np.float64), counts)
     assert stream.rewards is not None
     low, high = bounds_of(stream.preference, stream.rewards)

@@ -74,7 +74,7 @@ class Bound(float):
 
 
 def regret_bound(regret: float, most: float, n_rounds: float) -> Bound:
-    """A bound on regret, of which no more than `most` can be lost in n rounds."""
+    """A bound on regret; no policy can lose more than `most` in n rounds."""
     written = f"{most:,.0f}" if most >= 1000.0 else f"{most:.4g}"
     why = f"no policy can lose more than {written} in {n_rounds:,.0f} rounds" if regret >= most else ""
     return Bound(regret, why)

@@ -113,14 +113,9 @@ class Weight(ABC):
         return "bound"
 
     @property
-    def resolution(self) -> float:
-        """How small a weight can be told from zero: 0 for a formula, about 1e-16 where a curve is rounded near 1."""
-        return 0.0
-
-    @property
-    def resolution_at_one(self) -> float:
-        """How finely 1 - w is known near p = 1, which is the dual's `resolution`."""
-        return 0.0
+    def resolution(self) -> tuple[float, float]:
+        """How finely w is known near p = 0, and 1 - w near p = 1: 0 for a formula, some 1e-16 for a rounded curve."""
+        return 0.0, 0.0
 
     def rounding(self, upper: FloatArray, lower: FloatArray) -> FloatArray:
         """How far `of_tails` may be off where a curve sees p as a double and is steep; 0 for a formula."""

@@ -43,15 +43,15 @@ class Dual(Weight):
         return self.of._log(log_q, log_p)
 
     @property
-    def resolution(self) -> float:
-        return self.of.resolution_at_one
+    def resolution(self) -> tuple[float, float]:
+        return self.of.resolution[::-1]
 
     def rounding(self, upper: FloatArray, lower: FloatArray) -> FloatArray:
         return self.of.rounding(lower, upper)
 
     @property
     def exponent_at_zero(self) -> float:
-        if self.resolution == 0.0:
+        if self.resolution[0] == 0.0:
             return super().exponent_at_zero
         seen = self(np.array([1e-4, 1e-7]))  # below that, rounding takes over
         return float(np.log10(seen[0] / seen[1]) / 3.0) if seen[1] > 0.0 else np.inf
@@ -127,12 +127,9 @@ class Mixed(Weight):
         return self._sum(one._log_complement(log_p, log_q) for one in self.weights)
 
     @property
-    def resolution(self) -> float:
-        return max(one.resolution for one in self.weights)
-
-    @property
-    def resolution_at_one(self) -> float:
-        return max(one.resolution_at_one for one in self.weights)
+    def resolution(self) -> tuple[float, float]:
+        at_zero, at_one = zip(*(one.resolution for one in self.weights), strict=True)
+        return max(at_zero), max(at_one)
 
     def rounding(self, upper: FloatArray, lower: FloatArray) -> FloatArray:
         return sum(
@@ -280,11 +277,11 @@ class FunctionWeight(Weight):
         seen = 1.0 - lower
         left, right = np.nextafter(seen, 0.0), np.minimum(np.nextafter(seen, 2.0), 1.0)
         near_one = (lower > 0.0) & (lower < upper)
-        return np.where(near_one, np.abs(self._of(right) - self._of(left)) + self.resolution_at_one, 0.0)
+        return np.where(near_one, np.abs(self._of(right) - self._of(left)) + self.resolution[1], 0.0)
 
     @property
-    def resolution_at_one(self) -> float:
-        return 4e-16  # the curve sees p, and p is a double
+    def resolution(self) -> tuple[float, float]:
+        return 0.0, 4e-16  # the curve sees p, and p is a double
 
     @property
     def holder(self) -> HolderPair | None:
