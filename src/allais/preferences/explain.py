@@ -84,22 +84,13 @@ class Explanation:
         return certainty_equivalent_in_words(self.preference, self.value, digits=digits)
 
     def __str__(self) -> str:
-        header = ("outcome", "probability", "decision weight", self.contribution)
-        rows = [
-            (label, small_share(p), small_share(w), f"{c:.4f}")
-            for label, p, w, c in zip(
-                (*self.labels, "total"),
-                np.append(self.probabilities, self.probabilities.sum()),
-                np.append(self.decision_weights, self.decision_weights.sum()),
-                np.append(self.contributions, self.value),
-                strict=True,
-            )
-        ]
-        widths = [max(len(row[column]) for row in (header, *rows)) for column in range(4)]
-        lines = [
-            "   ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in (header, *rows)
-        ]
-        return "\n".join([*(line.rstrip() for line in lines), self._in_words(6)])
+        header = "outcome", "probability", "decision weight", self.contribution
+        each = zip(self.labels, self.probabilities, self.decision_weights, self.contributions, strict=True)
+        total = "total", self.probabilities.sum(), self.decision_weights.sum(), self.value
+        rows = [header, *((label, small_share(p), small_share(w), f"{c:.4f}") for label, p, w, c in (*each, total))]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ("   ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+        return "\n".join([*lines, self._in_words(6)])
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw two stacked bars: the probabilities of the outcomes, and their decision weights.
@@ -148,18 +139,14 @@ def explain(preference: Preference, lottery: Lottery) -> Explanation:
     finite = lottery.as_finite()
     if finite is None:
         return _explain_bins(preference, lottery, value)
-    outcomes = finite.outcomes[::-1] if preference.costs else finite.outcomes  # worst first
-    order = slice(None, None, -1) if preference.costs else slice(None)
-    at_least, below = finite.at_least, finite.below
+    utility, at_least, below = valuation.utilities_of(preference, finite)
     up_to, above = np.append(below[1:], 1.0), np.append(at_least[1:], 0.0)
-    if preference.costs:
-        at_least, below, up_to, above = up_to, above, at_least, below
-    utility = preference.utilities(finite.outcomes)
     gain_weight = preference.gains.of_tails(at_least, below) - preference.gains.of_tails(above, up_to)
     loss_weight = preference.losses.of_tails(up_to, above) - preference.losses.of_tails(below, at_least)
-    weights = np.where(utility >= 0.0, gain_weight, loss_weight)[order]
-    labels = tuple(f"{outcome:.6g}" for outcome in outcomes)
-    return Explanation(preference, labels, finite.probabilities[order], weights, weights * utility[order], value)
+    weights = np.where(utility >= 0.0, gain_weight, loss_weight)
+    worst_first = slice(None, None, -1 if preference.costs else 1)
+    labels = tuple(f"{outcome:.6g}" for outcome in finite.outcomes[worst_first])
+    return Explanation(preference, labels, finite.probabilities[worst_first], weights, weights * utility, value)
 
 
 def _explain_bins(preference: Preference, lottery: Lottery, value: float) -> Explanation:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, IntArray, finite_array
 from allais.errors import UndefinedValueError
-from allais.lotteries import Lottery
+from allais.lotteries import Discrete, Lottery
 from allais.numerics import HalfDistribution, Parts, distorted_integral, finite_parts, normal_table
 from allais.weights import Identity, Step, Weight
 from allais.weights.bounds import certified_maximum
@@ -25,12 +25,7 @@ def parts(preference: Preference, lottery: Lottery) -> Parts:
     """The gain part and the loss part, with a bound on the error of their difference."""
     finite = lottery.as_finite()
     if finite is not None:
-        utility = preference.finite_utilities("outcomes", finite.outcomes)
-        at_least, below = finite.at_least, finite.below
-        if preference.costs:  # the order turns: P(Y >= y) is P(X <= x)
-            utility, up_to, above = utility[::-1], np.append(below[1:], 1.0), np.append(at_least[1:], 0.0)
-            at_least, below = up_to[::-1], above[::-1]
-        return finite_parts(utility, at_least, below, preference.gains, preference.losses)
+        return finite_parts(*utilities_of(preference, finite), preference.gains, preference.losses)
     gain = distorted_integral(preference.gains, half_of(preference, lottery, 1.0, preference.gains))
     loss = distorted_integral(preference.losses, half_of(preference, lottery, -1.0, preference.losses))
     if math.isinf(gain.value) and math.isinf(loss.value):
@@ -39,6 +34,15 @@ def parts(preference: Preference, lottery: Lottery) -> Parts:
             "Bound the outcomes, or use a weight that is less steep at 0."
         )
     return Parts(gain.value, loss.value, gain.error + loss.error)
+
+
+def utilities_of(preference: Preference, lottery: Discrete) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The utilities of outcomes, ascending, and P(U >= u) and P(U < u) for each."""
+    utility = preference.finite_utilities("outcomes", lottery.outcomes)
+    if not preference.costs:
+        return utility, lottery.at_least, lottery.below
+    up_to, above = np.append(lottery.below[1:], 1.0), np.append(lottery.at_least[1:], 0.0)
+    return utility[::-1], up_to[::-1], above[::-1]  # the order turns: U >= u where X <= x
 
 
 BLOCK = 1 << 15  # shares at a time: the dozen temporaries of a weight then fit into a cache of a few megabytes
