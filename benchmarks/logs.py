@@ -25,7 +25,7 @@ import scipy  # its parts are loaded when they are used
 from allais import NPTS, Bounded, Preference, cvar, expected_value, quantile
 from allais.evidence import Decisions, evaluate, read_decisions
 from allais.evidence.distributions import band, shown, tails_of, value_of
-from allais.evidence.models import Estimate, Model, best_model, each_arm
+from allais.evidence.models import EachArm, Estimate, Model, best_model
 from allais.evidence.targets import rows_of
 from allais.paper.problems import COSTS, PEOPLE, PROBLEM_A, PROBLEM_B, SETUP, THREE
 from allais.report.markup import markdown_table
@@ -366,7 +366,7 @@ def _flights() -> str:
         )  # fmt: skip
         fits: dict[Any, Any] = {}  # a model is the same for every preference
         for value, by in values.items():
-            for model in (best_model, each_arm):  # 90 % for each target
+            for model in (best_model, EachArm):  # 90 % for each target
                 evaluation = evaluate(
                     log, targets, by, delta=DELTA * len(targets), model=partial(_fitted_once, fits, model)
                 )
@@ -381,7 +381,7 @@ def _flights() -> str:
         for value, preference in values.items():
             truth = float(preference.outcomes_of(preference.estimate(drawn)))
             cells = []
-            for model in (best_model, each_arm):
+            for model in (best_model, EachArm):
                 each_log = np.array(found[name, value, model])
                 held = int(((each_log[:, 1] <= truth) & (truth <= each_log[:, 2])).sum())
                 error = math.sqrt(np.mean((each_log[:, 0] - truth) ** 2))

@@ -106,7 +106,7 @@ def test_the_mass_of_the_best_that_could_happen_is_shared_among_contexts_as_outc
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        ({"arms": [7] * 300}, "an arm is none"),
+        ({"arms": [7] * 300}, "an arm is out of range"),
         ({"window": 10}, "a context is missing"),
         ({"clock": [300, 2**40, 2, 0]}, "the clock"),
         ({"sketch": [99] * 16}, "sketch"),

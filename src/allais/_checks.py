@@ -75,7 +75,8 @@ def real(name: str, number: Any, advice: str = "Give a finite number.") -> float
     80.0
     """
     try:
-        if isinstance(number, TEXT_OR_TRUTH):  # float() would read them
+        kind = getattr(getattr(number, "dtype", None), "kind", "f")
+        if isinstance(number, TEXT_OR_TRUTH) or kind not in "iuf":  # float() would read them, and drop imaginary parts
             raise TypeError
         result = float(number)
     except (TypeError, ValueError, OverflowError):

@@ -12,7 +12,7 @@ import pytest
 from allais import NPTS, Bounded, cvar, expected_value, mixed, quantile
 from allais.evidence import best_so_far, choose_policy, evaluate, read_decisions, replay
 from allais.evidence.distributions import band, reach_of, unseen, value_of
-from allais.evidence.models import Estimate, Fitted, best_model, each_arm
+from allais.evidence.models import EachArm, Estimate, Fitted, best_model
 from allais.evidence.targets import rows_of
 from allais.preferences import Preference
 
@@ -175,7 +175,7 @@ BAD = [
     ),
     ({"arm": ["a"], "outcome": [1.0], "propensity": [None]}, "every decision has its propensity; row 1 has none"),
     ({"arm": ["a"], "outcome": ["x"], "propensity": [0.5]}, "an outcome is a number; row 1 has 'x'"),
-    ({"arm": ["a"], "outcome": [">= 30"], "propensity": [0.5]}, "row 1 has '>= 30', of which only a part is known"),
+    ({"arm": ["a"], "outcome": [">= 30"], "propensity": [0.5]}, "row 1 has '>= 30', of which only a bound is known"),
     ({"arm": [None], "outcome": [1.0], "propensity": [0.5]}, "every decision has its arm; row 1 has none"),
     ({"arm": [], "outcome": [], "propensity": []}, "a log has one decision or more"),
     ({"arm": ["a"], "outcome": [np.inf], "propensity": [0.5]}, "an outcome is a finite number"),
@@ -227,9 +227,10 @@ def test_the_services_export_is_a_log(tmp_path):
     table = tmp_path / "export.csv"
     table.write_text("arm,state,outcome,propensity\na,told,3.0,0.5\nb,expired,,0.5\nb,imported,9.0,\n")
     assert read_decisions(table).n == 2
-    path.write_text("{}\nno\n")
-    with pytest.raises(ValueError, match="line 2 is none"):
-        read_decisions(path)
+    for content, message in ((b"{}\nno\n", "line 2 is not"), (b"\n", "a log has one"), (b"\xff", "cannot be read")):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=message):
+            read_decisions(path)
 
 
 def test_a_forest_of_contexts_narrows_the_estimate_and_leaves_it_unbiased():
@@ -237,7 +238,7 @@ def test_a_forest_of_contexts_narrows_the_estimate_and_leaves_it_unbiased():
     log, target = _log(3_000, context=True), {"by weather": lambda context: "c" if context["rain"] else "b"}
     found = {
         model: evaluate(log, target, expected_value(), delta=1e-6, model=model).worths[0]
-        for model in (best_model, each_arm)
+        for model in (best_model, EachArm)
     }
     for one in found.values():
         assert one.interval[0] < 20.5 < one.interval[1]
@@ -249,7 +250,7 @@ def test_an_estimate_is_the_mean_of_its_parts():
     # with any model: the measure on outcomes and the parts of decisions are two ways to sum the same
     log = _log(400, context=True)
     rows = rows_of(log, lambda context: {"a": 0.2, "c": 0.8} if context["rain"] else "b")
-    for model in (best_model, each_arm):
+    for model in (best_model, EachArm):
         one = Estimate(rows, "doubly robust", Fitted(log, model))
         assert one.parts(log.outcome).mean() == pytest.approx(float(one.masses @ log.outcome), rel=1e-12)
         assert one.masses.sum() == pytest.approx(1.0, abs=1e-12)
@@ -384,9 +385,9 @@ def test_features_of_the_services_export_are_contexts_by_name(tmp_path):
     rows = [(("a", "b")[k % 2], float(k % 5), {"rain": k % 3 == 0}) for k in range(60)]
     lines = [{"arm": a, "state": "told", "outcome": y, "propensity": 0.5, "features": f} for a, y, f in rows]
     (tmp_path / "export.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    cells = [[a, "told", y, 0.5, json.dumps(f)] for a, y, f in rows]
     with (tmp_path / "export.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([["arm", "state", "outcome", "propensity", "features"], *cells])
+        csv.writer(file).writerow(lines[0])
+        csv.writer(file).writerows([a, "told", y, 0.5, json.dumps(f)] for a, y, f in rows)
     for name in ("export.jsonl", "export.csv"):
         log = read_decisions(tmp_path / name, context=["rain"])
         assert log.context == {"rain": [f["rain"] for _, _, f in rows]}
@@ -395,6 +396,3 @@ def test_features_of_the_services_export_are_contexts_by_name(tmp_path):
     (tmp_path / "broken.csv").write_text('arm,outcome,propensity,features\na,1,0.5,{"rain\n')
     with pytest.raises(ValueError, match=r"features are written as JSON; line 2 has "):
         read_decisions(tmp_path / "broken.csv", context=["rain"])
-    (tmp_path / "empty.jsonl").write_text("\n")
-    with pytest.raises(ValueError, match="a log has one decision or more"):
-        read_decisions(tmp_path / "empty.jsonl")

@@ -78,8 +78,8 @@ def test_every_outcome_is_looked_at_as_a_search_would():
     ("given", "sentence"),
     [
         (("c", 1.0), "belongs to a group of the test"),
-        (("a", math.nan), "finite number"),
-        (("a", math.inf), "finite number"),
+        (("a", math.nan), "must be finite; got nan"),
+        (("a", math.inf), "must be finite; got inf"),
         (("a", "fast"), "outcome"),
         (("a", 1.0, None, 5.0), "users are given for all outcomes"),
         (("b", 1.0, "x", 5.0), "a user stays in one group; 'x' was in 'a'"),

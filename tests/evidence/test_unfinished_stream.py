@@ -118,7 +118,7 @@ def test_an_outcome_that_comes_later_decides():
         (lambda test: test.complete(1, 3.0), "must agree with what was told of it, at least 30; got 3"),
         (lambda test: test.complete(1, at_most=3.0), "told of it, at least 30; got at most 3"),
         (lambda test: test.complete(1), "an outcome must be a number, or unfinished"),
-        (lambda test: test.complete(1, math.nan), "an outcome is a finite number"),
+        (lambda test: test.complete(1, math.nan), "an outcome must be finite; got nan"),
         (lambda test: test.complete(0, 3.0), "an outcome is completed once, .* 0 is finished"),
         (lambda test: test.complete(7, 3.0), "7 was not added"),
         (lambda test: test.complete("1", 3.0), "'1' was not added"),

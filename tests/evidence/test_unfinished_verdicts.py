@@ -188,7 +188,7 @@ def test_cuts_on_both_sides_need_bounds_or_a_percentile():
         ({"ms": np.ones(6_000)}, {}, "an outcome is known, or what it is at least or at most; row [0-9]+ has both"),
         ({"at_most": np.zeros(6_000)}, {}, "an outcome is known, or what it is at least or at most"),
         ({"ms": [None] * 6_000, "at_most": np.full(6_000, -1.0)}, {}, "ascend; row [0-9]+ has 450 and -1"),
-        ({"at_least": [">= 5"] * 6_000}, {}, "'at_least' is a number; row 1 has '>= 5', of which only a part"),
+        ({"at_least": [">= 5"] * 6_000}, {}, "'at_least' is a number; row 1 has '>= 5', of which only a bound"),
         ({}, {"at_most": "most"}, "'most' is not"),
         ({"at_least": np.full(6_000, np.nan)}, {}, "an outcome is a finite number; row [0-9]+ has nan or nothing"),
     ],

@@ -1,5 +1,7 @@
 """Lotteries: sampling, survival, support, mean, and what is refused."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -162,3 +164,17 @@ def test_a_distribution_that_scipy_does_not_know_by_name_equals_itself_only():
     assert one != Continuous(stats.norm())
     histogram = stats.rv_histogram(np.histogram([1.0, 2.0, 2.5], bins=2))
     assert Continuous(histogram) != Continuous(stats.rv_histogram(np.histogram([1.0, 1.2, 2.5], bins=2)))
+
+
+def test_a_lottery_and_an_empirical_distribution_differ_whichever_comes_first():
+    coin, seen = Bernoulli(0.5), Empirical([0.0, 1.0])
+    assert coin != seen
+    assert seen != coin
+    assert Discrete({0.0: 0.5, 1.0: 0.5}) != seen
+
+
+def test_a_normal_distribution_that_an_older_version_pickled_is_the_same():
+    older = Normal.__new__(Normal)
+    older.__setstate__({"_mean": 9.0, "sd": 2.0})  # what version 0.2.0 kept
+    assert older == Normal(9.0, 2.0)
+    assert pickle.loads(pickle.dumps(older)) == older

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from scipy import stats
 
-from allais import Continuous, Discrete, Mixture, Normal, Preference, TverskyKahneman, Uniform
+from allais import Continuous, Discrete, Mixture, Normal, Preference, TverskyKahneman, Uniform, expected_value
 from tests.strategies import discrete_lotteries, weights_and_duals
 
 PEOPLE = Preference(TverskyKahneman(0.61))
@@ -59,3 +59,12 @@ def test_the_picture_has_two_stacked_bars_of_the_right_heights():
 def test_the_text_shows_every_outcome_and_the_total():
     lines = str(PEOPLE.explain(Discrete({50: 0.1, 0: 0.9}))).splitlines()
     assert [line.split()[0] for line in lines] == ["outcome", "0", "50", "total", "feels"]
+
+
+def test_an_explanation_calls_a_mean_a_mean():
+    seen = Discrete({12_000: 0.5, 12_691.356: 0.5})
+    assert expected_value().explain(seen).headline == "Mean 12,345.7."
+    assert PEOPLE.explain(Discrete({50: 0.1, 0: 0.9})).headline == "Feels like 9.31513 for sure."
+    bounded = Preference(TverskyKahneman(1.0), utility=np.arctan)
+    object.__setattr__(lost := bounded.explain(Discrete({1.0: 1.0})), "value", 2.0)  # beyond pi / 2
+    assert lost.headline == "Has the value 2, which no sure outcome has."

@@ -240,7 +240,7 @@ def test_a_stream_survives_a_file(max_blocks, tmp_path):
     [
         (lambda s: s.add(np.nan), "a sample must be finite; got nan"),
         (lambda s: s.add(np.inf), "a sample must be finite; got inf"),
-        (lambda s: s.add("x"), "a sample must be a number; got 'x'"),
+        (lambda s: s.add("x"), "a sample must be a finite number; got 'x'"),
         (lambda s: s.add(51.0), "between 0 and 50; got 51"),
         (lambda s: s.add_many([1.0, np.nan]), "finite; got nan at position 1"),
         (lambda s: s.add_many([1.0, 60.0]), "between 0 and 50; got 60"),
@@ -303,10 +303,10 @@ def few_outcomes():
     [
         (lambda stream: stream.add(10**400), r"a sample must be .*finite"),
         (lambda stream: stream.add_many([1.0, 10**400]), r"samples must be"),
-        (lambda stream: stream.add(1e300), r"the utility of a sample must be finite; that of 1e\+300 is not"),
+        (lambda stream: stream.add(1e300), r"the utility of samples must be finite; that of 1e\+300 is not"),
         (
             lambda stream: stream.add_many([1.0, 1e300]),
-            r"the utility of a sample must be finite; that of 1e\+300 is not",
+            r"the utility of samples must be finite; that of 1e\+300 is not",
         ),
         (lambda stream: stream.add_many([1.0, 1j]), r"samples must be numbers"),
         (lambda stream: stream.survival(math.nan), r"an outcome must be a number; got nan"),

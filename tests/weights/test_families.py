@@ -131,6 +131,7 @@ def test_a_weight_knows_where_it_is_not_smooth(weight, expected):
         (lambda: Prelec(0.5, 0.0), "beta must be above 0; got 0"),
         (lambda: GonzalezWu(0.0, 1.0), "gamma must be above 0; got 0"),
         (lambda: Power("steep"), "alpha must be a finite number; got 'steep'"),
+        (lambda: Power(np.complex128(1 + 2j)), "alpha must be a finite number; got"),
         (lambda: SteepMiddle(1.2), r"alpha must lie in \(0, 1\]; got 1.2"),
         (lambda: TailAverage(0.0), r"level must lie in \(0, 1\]; got 0.*worst outcomes"),
         (lambda: Wang(float("inf")), "shift must be finite; got inf"),

@@ -144,7 +144,7 @@ class Kernel:
 
     @functools.cached_property
     def entry(self) -> Any:
-        """The way in from Python, which none but those that are called from there need."""
+        """The entry point from Python, which is made for kernels that are called from there only."""
         return compiled(_calling(self), BARE)
 
     def __call__(self, *arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What is known of one group's amount: what was won by bets against it, or the moments of its estimate."""
+"""What is known of one group's amount: the wealth of bets against it, or the moments of its estimate."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from allais.evidence.data import View
 from allais.evidence.distributions import pair_of, shown
 from allais.numerics.table import table_of
 from allais.preferences import Preference
+from allais.preferences.valuation import is_mean, is_undistorted
 from allais.rewards import Rewards
 from allais.samples.censored import Sweep, places_of, value_of_masses
 from allais.samples.cuts import admitted_cut
 from allais.samples.influence import central_sums, rises_of_sorted
 from allais.samples.layout import grown
 from allais.samples.memory import empty_memory
-from allais.weights import Identity
 
 NONE = np.zeros(0)
 TWO_SIDES = (
@@ -37,23 +37,25 @@ LEVELS = 1.0 / (1.0 + np.exp(-np.linspace(-9.0, 9.0, 300)))  # of percentiles wh
 
 
 class Bets:
-    """What was won against a group's amounts."""
+    """Bets against a group's amounts, and their wealth."""
 
-    def __init__(self, preference: Preference, rewards: Rewards, delta: float, is_mean: bool) -> None:
+    def __init__(self, preference: Preference, rewards: Rewards, delta: float) -> None:
         self.preference, self.rewards, self.delta = preference, rewards, delta
         exponent = math.log(2.0 / delta)
         within = math.log(4.0 / (BAND * delta))  # four sides: each group's, from above and from below
-        self.band = betting_rule(self.preference, [self.rewards], exponent, within, within)
+        self.band = betting_rule(preference, [rewards], exponent, within, within)
+        self._begin()
+
+    def _begin(self) -> None:
         self.memory, self.own, self.done = empty_memory(1), no_wagers(1), 0
-        self._is_mean = is_mean
 
     def look(self, view: View) -> Bets:
-        """Bet on what has come, and write what was won. A user is one bet, so users are bet on anew at every look."""
+        """Bet on outcomes that are new. A user is one bet, so users are bet on anew at every look."""
         outcomes = view.outcome
         if view.each is not None:
             # a user's mean is within the bounds, too; of what is distorted, one outcome of each user is taken
-            outcomes = view.means_of_users() if self._is_mean else view.one_of_each_user()
-            self.memory, self.own, self.done = empty_memory(1), no_wagers(1), 0
+            outcomes = view.means_of_users() if is_mean(self.preference) else view.one_of_each_user()
+            self._begin()
         if outcomes.size > self.done:  # else there was none since the last look
             checked, done = self.rewards.check(outcomes[self.done :]), 0
             utilities = self.preference.utilities(checked)
@@ -71,7 +73,7 @@ class Bets:
         return self
 
     def against(self, amounts: FloatArray, *, at_least: bool) -> FloatArray:
-        """log of what was won against "the amount is at least (or at most) so much": lines lie below it."""
+        """A lower bound on the log wealth of bets against "the amount is at least (or at most) so much"."""
         value = self.preference.utilities(amounts)
         side = UP if at_least != self.preference.costs else DOWN
         low, high = float(self.band.low[0]), float(self.band.high[0])
@@ -97,7 +99,7 @@ def moments_of(preference: Preference, view: View) -> Moments:
     if preference.costs:  # ascending utilities
         felt = np.ascontiguousarray(felt[::-1])
         users, each = (None, None) if users is None or each is None else (users[::-1], np.ascontiguousarray(each[::-1]))
-    if isinstance(preference.gains, Identity) and isinstance(preference.losses, Identity):
+    if is_undistorted(preference):
         if view.side.adjusted is not None:
             felt = preference.utilities(view.side.adjusted[: view.count])
             each = view.each
@@ -128,15 +130,11 @@ def _in_amounts(preference: Preference, value: float, variance: float, third: fl
 
 
 def estimates_of(preference: Preference, view: View, least: int, rarest: float) -> list[Moments]:
-    """The moments of a group's amount; of two, where more lies beyond all that was seen: as near, and as far as it may.
+    """The moments of a group's amount; two, if a part lies beyond all that was seen: with it as near, and as far, as
+    possible.
 
     The product limit has Greenwood's variance, as the sum of the influences of what was seen (docs/theory/censored.md).
-
-    Args:
-        preference: What groups are compared by.
-        view: The group.
-        least: Units that would have shown the rarest event.
-        rarest: Its probability.
+    The rarest event would have been shown by `least` units.
     """
     if not view.unfinished:
         return [moments_of(preference, view)]
@@ -177,11 +175,7 @@ def normal_ends(
 ) -> tuple[Interval, Interval, float]:
     """The second amount less the first, and as a multiple of it, wherever what is open lies; and the chance of as much.
 
-    Args:
-        first: The moments of the amount to compare with: one, or two where it is open between them.
-        second: Those of the other one.
-        squared: The square of the multiple of a normal distribution.
-        clock: What of it is for looking at any time.
+    Intervals reach so many standard errors as the root of `squared`, of which `clock` is for looking at any time.
     """
     differences, ratios, chances, sides = [], [], [], set()
     for one, other in product(first, second):
@@ -222,12 +216,6 @@ def interval_of_levels(view: View, preference: Preference, rewards: Rewards, exp
 
     All of them hold, ever, but for a chance of e^-exponent, and then the distribution lies between two that are known.
     What is bet depends on what was seen before, so bets on the worse ends would not be below those on the outcomes.
-
-    Args:
-        view: The group.
-        preference: What groups are compared by.
-        rewards: What bounds outcomes.
-        exponent: The log of one over the chance of an error.
     """
     (low, high), support, each = view.reach, rewards.support, exponent + math.log(LEVELS.size)
     if view.unfinished < view.count:

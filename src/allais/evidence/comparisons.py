@@ -1,4 +1,4 @@
-"""Two groups by one metric at one look: what each is worth, the difference, and how much stands against none.
+"""Two groups, one metric, one look: the amount of each, their difference, and the evidence against no difference.
 
 Percentiles are judged by `bands/quantiles.py`: proven, for any distribution. Other preferences are judged by bets where
 bounds are declared (proven), else by the normal approximation of their influence functions (asymptotic). A mixture of a
@@ -16,8 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from allais.bands import Interval
-from allais.bands import quantiles as pairs
+from allais.bands import Interval, quantiles
 from allais.bands.asymptotic import LEAST, multiple, require_unbroken
 from allais.bands.base import bounds_of
 from allais.bands.betting import BAND, betting_rule
@@ -28,7 +27,7 @@ from allais.preferences import Preference
 from allais.preferences.named import in_words, mixed, preference_named
 from allais.preferences.valuation import level_of, tail
 from allais.rewards import Rewards
-from allais.weights import Identity, Mixed
+from allais.weights import Mixed
 
 Promise = Literal["proven", "asymptotic", "none"]
 CELLS = 1_000  # of the amounts that are possible, at which bets are combined
@@ -88,12 +87,6 @@ class Metric(NamedTuple):
         return self.preference.costs
 
     @property
-    def is_mean(self) -> bool:
-        """Whether it is the mean of outcomes, and nothing else."""
-        weights = self.preference.gains, self.preference.losses
-        return self.preference.utility is None and all(isinstance(weight, Identity) for weight in weights)
-
-    @property
     def words(self) -> str:
         """What it is, as a sentence has it."""
         return in_words(self.preference) + (f' of "{self.column}"' if self.column else "")
@@ -106,7 +99,7 @@ class Metric(NamedTuple):
         return "asymptotic" if self.kind == "normal" else "proven"
 
     def compare(self, control: View, group: View, kept: dict[Any, Bets]) -> Found:
-        """What a look says; `kept` has what was bet at earlier looks."""
+        """What a look says, with evidence and p-value; `kept` has the bets of earlier looks."""
         found = self.look(control, group, kept)
         metric, p, difference = self, 1.0, found.difference
         if not math.isnan(found.p):
@@ -118,7 +111,7 @@ class Metric(NamedTuple):
         return found._replace(log_evidence=math.log(_calibrated(p)), p=p)
 
     def look(self, control: View, group: View, kept: dict[Any, Bets]) -> Found:
-        """The same; what has intervals alone says nothing of chances."""
+        """What a look says; evidence and p-value are NaN where there are intervals only."""
         if self.kind == "quantiles":
             return _by_quantiles(self, control, group)
         if self.kind == "parts":
@@ -176,9 +169,9 @@ def metric_of(
 
 
 def _parts_of(preference: Preference) -> list[tuple[float, Preference]]:
-    """The percentiles of a mixture, and all the rest as one preference; nothing where it has no percentile.
+    """The percentiles of a mixture, and all the rest as one preference; an empty list where there is no percentile.
 
-    The value is the weighted mean of theirs, and in amounts, too, where no utility bends them.
+    The value is the weighted mean of theirs, and so is the amount, where there is no utility.
     """
     gains, losses = preference.gains, preference.losses
     if not (isinstance(gains, Mixed) and isinstance(losses, Mixed)) or gains.shares != losses.shares:
@@ -205,13 +198,13 @@ def _parts_of(preference: Preference) -> list[tuple[float, Preference]]:
 
 
 def _by_quantiles(metric: Metric, control: View, group: View) -> Found:
-    """By order statistics; each unfinished outcome is where it is worse for what is claimed."""
+    """By order statistics; an unfinished outcome counts as the end that is worse for the claim."""
     assert metric.level is not None
     (low_first, high_first), (low_second, high_second) = (
         [one.sorted for one in view.ends] for view in (control, group)
     )
     level, log = metric.level, control.side.log
-    tables = pairs.tilts(level, metric.share), pairs.tilts(level, 1.0 - metric.share)
+    tables = quantiles.tilts(level, metric.share), quantiles.tilts(level, 1.0 - metric.share)
     exponent = math.log(2.0 / metric.delta)  # either direction may err
     ends = [view.quantile_ends(level, exponent) for view in (control, group)]
     first, second = (
@@ -219,12 +212,12 @@ def _by_quantiles(metric: Metric, control: View, group: View) -> Found:
         for view, (low, high) in zip((control, group), ends, strict=True)
     )
 
-    def excess(relative: bool) -> pairs.Ends:
+    def excess(relative: bool) -> quantiles.Ends:
         """By how much the second quantile exceeds the first."""
-        found = pairs.difference(high_first, low_second, tables, exponent, relative=relative)
+        found = quantiles.difference(high_first, low_second, tables, exponent, relative=relative)
         if log.reach is None:
             return found
-        other = pairs.difference(low_first, high_second, tables, exponent, relative=relative)
+        other = quantiles.difference(low_first, high_second, tables, exponent, relative=relative)
         return log.known_excess(found[0], other[1], relative=relative)
 
     low, high = excess(False)
@@ -233,10 +226,9 @@ def _by_quantiles(metric: Metric, control: View, group: View) -> Found:
     if min(first.low, second.low) > 0.0 or (first.value > 0.0 and never_negative):
         ratios = excess(True)
         relative = Interval(ratios[0], second.value / first.value - 1.0, ratios[1])
-    evidence = max(
-        pairs.joint_evidence(high_first, low_second, tables[0]), pairs.joint_evidence(high_second, low_first, tables[1])
-    )
-    found = evidence - math.log(2.0)
+    above = quantiles.joint_evidence(high_first, low_second, tables[0])
+    below = quantiles.joint_evidence(high_second, low_first, tables[1])
+    found = max(above, below) - math.log(2.0)
     difference = Interval(low, second.value - first.value, high)
     vague = [vague_at(view, partial(value_at, level=level)) for view in (control, group)]
     return Found(first, second, difference, relative, found, math.exp(min(-found, 0.0)), (vague[0], vague[1]))
@@ -248,8 +240,7 @@ def _by_quantiles(metric: Metric, control: View, group: View) -> Found:
 def _by_bets(metric: Metric, control: View, group: View, kept: dict[Any, Bets]) -> Found:
     of = metric.preference, _declared(metric), metric.delta
     first, second = (
-        kept.setdefault((metric.name, metric.delta, id(view.side)), Bets(*of, metric.is_mean)).look(view)
-        for view in (control, group)
+        kept.setdefault((metric.name, metric.delta, id(view.side)), Bets(*of)).look(view) for view in (control, group)
     )
     ends = np.array([*first.interval, *second.interval])
     bounds = np.sort(metric.preference.outcomes_of(np.array(bounds_of(metric.preference, _declared(metric)))))
@@ -300,7 +291,7 @@ def _declared(metric: Metric) -> Rewards:
 
 
 def _greatest(evidence: Callable[[float], float], exponent: float, left: float, right: float) -> float:
-    """The greatest difference that is exceeded beyond doubt: the evidence falls with it."""
+    """The greatest difference with at least so much evidence that more is true: the evidence falls with it."""
     if evidence(left) < exponent:
         return left
     for _ in range(HALVINGS):
@@ -344,7 +335,7 @@ def _by_normal(metric: Metric, control: View, group: View) -> Found:
 
 
 def _by_levels(metric: Metric, control: View, group: View) -> Found:
-    """By all percentiles: what is bet may depend on what an outcome was, so bets need finished ones."""
+    """By all percentiles: bets depend on earlier outcomes, so they need finished ones."""
     settings = metric.preference, _declared(metric), math.log(2.0 / metric.delta)
     first, second = (interval_of_levels(view, *settings) for view in (control, group))
     difference = Interval(second.low - first.high, second.value - first.value, second.high - first.low)
@@ -361,7 +352,7 @@ def _by_levels(metric: Metric, control: View, group: View) -> Found:
 
 
 def _by_parts(metric: Metric, control: View, group: View, kept: dict[Any, Bets]) -> Found:
-    """By the sums of the ends of its parts, all of which hold at once."""
+    """By sums of the ends of the parts' intervals, which hold together."""
     parts = metric.parts
     found = [part.look(control, group, kept) for _, part in parts]
 

@@ -17,9 +17,9 @@ from allais.files import Where, by_row
 from allais.preferences import Preference
 
 CONTROLS = ("control", "baseline", "a", "old", "off", "false", "0")  # names of the group to compare with
-MOST_GROUPS = 100  # more are no versions: the column has users, or the outcomes themselves
-UNLIKE = 5.0  # standard errors, by which no covariate differs between groups that were made by chance
-FAR = 1e3  # how many times the range of outcomes lies between them and what stands for infinity
+MOST_GROUPS = 100  # with more, the column has users or outcomes, and not versions
+UNLIKE = 5.0  # standard errors between the means of a covariate: in randomised groups they do not differ by more
+FAR = 1e3  # the distance of what stands for infinity, as a multiple of the range of outcomes
 
 MOST_LOOKS = 60  # of a table with times: every day, or fewer
 FEWEST_LOOKS = 8  # of a large one: each look takes as long as there are rows
@@ -38,8 +38,8 @@ class Log:
     outcome: FloatArray
     user: IntArray | None  # numbered from 0, as they came
     time: FloatArray | None  # seconds, ascending
-    adjusted: FloatArray | None = None  # outcomes less what was to be expected of them before
-    covariates: tuple[str, ...] = ()  # by which
+    adjusted: FloatArray | None = None  # outcomes less what covariates predict
+    covariates: tuple[str, ...] = ()
     reach: Reach | None = None  # where some outcomes are not finished: what each is at least, and at most
 
     @cached_property
@@ -53,18 +53,18 @@ class Log:
 
     @cached_property
     def far(self) -> tuple[float, float]:
-        """What stands for ends that are not known: so far off that no difference of two outcomes reaches it."""
+        """What stands for unknown ends: farther away than the difference of any two outcomes."""
         low, high = float(self.outcome.min()), float(self.outcome.max())
         return low - FAR * (high - low or 1.0), high + FAR * (high - low or 1.0)
 
     def known(self, amount: float) -> float:
-        """An amount, or infinity where something stands for it."""
+        """An amount, or the infinity that it stands for."""
         if self.reach is None or self.far[0] < amount < self.far[1]:
             return amount
         return math.inf if amount >= self.far[1] else -math.inf
 
     def known_excess(self, low: float, high: float, *, relative: bool) -> Ends:
-        """The ends of a difference, or of a ratio less 1, open where they rest on what stands for infinity."""
+        """The ends of a difference, or of a ratio less 1; infinite where they rest on what stands for infinity."""
         if relative:
             most = self.far[1] / float(self.outcome.max())  # the greatest ratio of what is known to what stands for it
             return Ends(low if most * (1.0 + low) > 1.0 else -1.0, high if 1.0 + high < most else math.inf)
@@ -83,10 +83,11 @@ class Log:
 
     def about_unfinished(self, estimated: bool) -> Iterator[str]:
         """How unfinished outcomes count, a sentence each; and what is assumed where values are estimated."""
-        if self.unfinished:
-            of = f"{self.unfinished:,} of {self.outcome.size:,} outcomes are not finished"
-            yield f"{of}: each counts where it is worse for a verdict, and in amounts as the end that is known."
-        if self.unfinished and estimated:
+        if not self.unfinished:
+            return
+        of = f"{self.unfinished:,} of {self.outcome.size:,} outcomes are not finished"
+        yield f"{of}: each counts where it is worse for a verdict, and in amounts as the end that is known."
+        if estimated:
             said = "Where nothing is proven, amounts are estimated, as if they"
             yield f"{said} were cut off for other reasons than what would have come of them."
 
@@ -119,11 +120,11 @@ class Side:
         return self._felt[1]
 
     def upto(self, row: int) -> View:
-        """What is there of it in the first rows of the table."""
+        """The group's outcomes in the first rows of the table."""
         return View(self, int(np.searchsorted(self.rows, row)))
 
     def units(self, row: int) -> int:
-        """How many units there are in the first rows of the table: users, or outcomes."""
+        """How many units the group has in the first rows of the table: users, or outcomes."""
         count = int(np.searchsorted(self.rows, row))
         return count if self.user is None else int(self.user[:count].max(initial=-1)) + 1
 
@@ -200,19 +201,7 @@ def read_log(
     table: Any, group: str, outcome: str, user: str | None, time: str | None, control: Hashable | None,
     covariates: Sequence[str] = (), at_least: str | None = AT_LEAST, at_most: str | None = AT_MOST,
 ) -> Log:  # fmt: skip
-    """The columns of a table, checked.
-
-    Args:
-        table: A DataFrame, a mapping of columns, or the path of a CSV or Parquet file.
-        group: The column of groups.
-        outcome: The column of outcomes.
-        user: The column of users, if there is one.
-        time: The column of times, if there is one.
-        control: The group to compare with; by default the one that is called so, or the first.
-        covariates: Columns of numbers that were known before the groups were made.
-        at_least: The column of what outcomes that are not finished will be at least; None if there is none.
-        at_most: The column of what they will be at most.
-    """
+    """The columns of a table, checked; the arguments are those of `verdict`. Without columns of ends, they are None."""
     names_of_ends, there = ends_wanted(at_least, at_most)
     needed = [name for name in (group, outcome, user, time, *covariates, *names_of_ends) if name is not None]
     columns = columns_of(table, needed, there)
@@ -298,7 +287,7 @@ def place_of(control: Hashable | None, names: Sequence[Hashable]) -> int:
 
 
 def _require_unlike(names: Sequence[Hashable]) -> None:
-    """Refuse names that only blanks, or upper and lower case, tell apart."""
+    """Refuse names that differ only in blanks or in upper and lower case."""
     known: dict[str, Hashable] = {}
     for name in names:
         other = known.setdefault(str(name).strip().casefold(), name)
@@ -332,7 +321,7 @@ def numbered(labels: list[Any]) -> tuple[list[Any], IntArray]:
 
 
 def ends_wanted(at_least: str | None, at_most: str | None) -> tuple[list[str], list[str]]:
-    """The columns of ends that must be there, since a caller named them, and those that may be."""
+    """The columns of ends that must exist, since a caller named them, and those that may."""
     both = [(name, usual) for name, usual in ((at_least, AT_LEAST), (at_most, AT_MOST)) if name is not None]
     return [name for name, usual in both if name != usual], [name for name, usual in both if name == usual]
 
@@ -342,12 +331,7 @@ def reach_of(
 ) -> Reach | None:
     """What each outcome is at least and at most, NaN where nothing is known; None if no outcome is unfinished.
 
-    Args:
-        outcome: The outcomes, NaN where there is none.
-        columns: The table, which may have the two columns of ends.
-        at_least: The column of what unfinished outcomes are at least.
-        at_most: The column of what they are at most.
-        where: How a message names a row.
+    `outcome` is NaN where there is none; the table may have the two columns of ends.
     """
     low, high = (
         numbers_or_nan(columns[name], repr(name), where)

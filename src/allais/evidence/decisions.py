@@ -14,14 +14,13 @@ import numpy as np
 import scipy  # its parts are loaded when they are used
 
 from allais._checks import FloatArray, IntArray, brief
-from allais.errors import MissingFile
 from allais.evidence.data import Reach, ends_wanted, numbered, reach_of
 from allais.evidence.tables import AT_LEAST, AT_MOST, Columns, columns_of, listed, numbers_or_nan
-from allais.files import Where
+from allais.files import Where, text_of
 
-IMPORTED = "imported"  # a state in the service's export: an outcome that nobody decided on
+IMPORTED = "imported"  # a state in the service's export: an outcome without a decision
 FEATURES = "features"  # the column of that export with the context of each decision, as JSON
-CERTAIN = 0.001  # a finding is told where it comes by luck less often than this
+CERTAIN = 0.001  # a finding is reported if its chance, were nothing wrong, is below this
 BETS = 0.5 ** np.arange(1, 13)  # the shares of wealth that are bet side by side
 FEW = 30.0  # outcomes, in effect, below which nothing should rest on an estimate
 
@@ -114,7 +113,7 @@ class Decisions:
             said.append(f"{open_} of {self.n} outcomes {are} not finished: nothing is assumed of them.")
         if not many:
             return said
-        said += [f"{many} of {self.n} outcomes {'is' if many == 1 else 'are'} missing."]
+        said.append(f"{many} of {self.n} outcomes {'is' if many == 1 else 'are'} missing.")
         size = np.bincount(self.chosen, minlength=len(self.arms)).astype(float)
         lost = np.bincount(self.chosen[missing], minlength=len(self.arms)).astype(float)
         share = many / self.n
@@ -177,10 +176,10 @@ def read_decisions(
         at_most: The column of what it will be at most.
 
     Returns:
-        The log. Rows that the service's export calls imported are left out: nobody decided on them.
+        The log. Rows that the service's export calls imported are left out: no policy decided on them.
 
     Raises:
-        ValueError: A column is missing, or a cell cannot be; the sentence says which.
+        ValueError: A column is missing, or a cell is invalid; the message says which.
 
     >>> read_decisions({"arm": ["a"], "outcome": [1.0], "propensity": [0.0]})
     Traceback (most recent call last):
@@ -217,7 +216,7 @@ def read_decisions(
     for row in np.flatnonzero(~((likely > 0.0) & (likely <= 1.0)))[:1].tolist():
         if not math.isfinite(likely[row]):
             raise ValueError(
-                f"every decision has its propensity; {where(row)} has none. Leave out rows that nobody decided on."
+                f"every decision has its propensity; {where(row)} has none. Leave out rows without a decision."
             )
         what = "above 0" if likely[row] <= 0.0 else "of at most 1"
         raise ValueError(
@@ -240,21 +239,18 @@ def _numbers(cells: list[Any], what: str, where: Where) -> FloatArray:
 
 def _of_lines(path: Path) -> Columns:
     """The columns of a file with one JSON object per line."""
-    if not path.exists():
-        raise MissingFile(f"a log is read from a file; {path} does not exist. Check the path.")
     rows, lines = [], []
-    with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except ValueError:
-                row = None
-            if not isinstance(row, dict):
-                raise ValueError(f"each line of {path} is a JSON object; line {number} is none. Repair it.")
-            rows.append(row)
-            lines.append(number)
+    for number, line in enumerate(text_of(path, "a log is").split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError:
+            row = None
+        if not isinstance(row, dict):
+            raise ValueError(f"each line of {path} is a JSON object; line {number} is not. Repair it.")
+        rows.append(row)
+        lines.append(number)
     if not rows:
         raise ValueError(f"a log has one decision or more; {path} has none. Check the file.")
     names = {name: None for row in rows for name in row}

@@ -19,9 +19,8 @@ from allais._checks import FloatArray
 from allais.bands.quantiles import Sorted
 from allais.evidence.data import View
 from allais.preferences import Preference
-from allais.weights import Identity
 
-WARM = 200  # decisions by which the thresholds of a band are chosen; they count for nothing else
+WARM = 200  # decisions by which the thresholds of a band are chosen, and nothing else
 THRESHOLDS = 100
 OUTSIDE = 16  # parts of the way from what the first decisions saw to an end
 FEWEST = 3.0  # degrees of freedom of a variance
@@ -34,14 +33,10 @@ def band(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Thresholds, and bounds on P(V >= threshold) under the target that hold at all times at once.
 
-    Thresholds, and c, are chosen by the first decisions, which count for nothing else. Further thresholds lie between
-    what these saw and the ends, at distances from their median that grow by a factor.
+    The first decisions serve to choose the thresholds and c, and nothing else. Further thresholds lie between
+    their outcomes and the ends, at distances from their median that grow by a factor.
 
-    Args:
-        weights: w of each decision, in order.
-        values: What came of it.
-        delta: The probability that any of the bounds ever misses.
-        ends: The least and the greatest value that could occur.
+    Decisions have weights w and values, in order. The bounds miss, ever, with probability delta at most.
     """
     first, rest = slice(0, WARM), slice(WARM, None)
     seen = np.sort(values[first])
@@ -87,7 +82,7 @@ def lower_end(z: FloatArray, chance: float) -> float:
 
 
 def _lower_bound(total: FloatArray, spread: FloatArray, n: int, chance: float) -> FloatArray:
-    """The greatest of the bounds of bets of several sizes, each of which has its part of the chance."""
+    """The greatest of several bounds by bets of different sizes, which share the chance."""
     psi = -np.log1p(-SIZES) - SIZES
     needed = math.log(SIZES.size / chance)
     each = (total[:, None] - (needed + psi * spread[:, None]) / SIZES) / n
@@ -95,11 +90,6 @@ def _lower_bound(total: FloatArray, spread: FloatArray, n: int, chance: float) -
 
 
 # -- values ------------------------------------------------------------------------------------------
-
-
-def is_mean(preference: Preference) -> bool:
-    """Whether values are means of utilities."""
-    return isinstance(preference.gains, Identity) and isinstance(preference.losses, Identity)
 
 
 def tails_of(utilities: FloatArray, masses: FloatArray, full: float) -> tuple[FloatArray, FloatArray]:
@@ -121,7 +111,7 @@ def value_of(preference: Preference, points: FloatArray, tails: FloatArray, full
 
 
 def last_where(points: FloatArray, holds: Callable[[float], bool]) -> float | None:
-    """The last of the points for which a condition holds that fails from some point on; None if for none."""
+    """The last point at which a condition holds that fails at all later ones; None if it holds at none."""
     low, high = -1, points.size - 1
     while low < high:
         middle = (low + high + 1) // 2
@@ -133,13 +123,10 @@ def reach_of(parts: FloatArray, chance: float) -> tuple[float, float]:
     """How far below and above the mean of parts its interval reaches.
 
     A few large weights make the variance itself uncertain: it varies as if it had 2 n / (kurtosis - 1) degrees of
-    freedom (Satterthwaite 1946), and the quantile t is that of the t-distribution with so many. Of skewed parts the
+    freedom (Satterthwaite 1946), and the quantile t is that of Student's distribution with these. Of skewed parts the
     estimate and its error grow together, so that both ends move towards the long tail, by (skewness of the mean)
     (2 t^2 + 1) / 6 standard errors (Johnson 1978), and by t / 2 at most.
-
-    Args:
-        parts: One part for each decision.
-        chance: The probability that the expectation lies beyond the interval.
+    The expectation lies beyond the interval with probability `chance`.
     """
     n, spread = parts.size, float(parts.std(ddof=1)) if parts.size > 1 else math.inf
     if not 0.0 < spread < math.inf:
@@ -155,7 +142,7 @@ def reach_of(parts: FloatArray, chance: float) -> tuple[float, float]:
 
 
 class Unseen(NamedTuple):
-    """By how much a value would be less, and more, with an event that no decision saw."""
+    """How much lower, and higher, a value would be with an event that no decision saw."""
 
     less: float = 0.0
     more: float = 0.0
@@ -172,12 +159,12 @@ def unseen(
     preference: Preference, utilities: FloatArray, masses: FloatArray, full: float, outcomes: float, chance: float,
     ends: tuple[float, float],
 ) -> tuple[Unseen, Unseen]:  # fmt: skip
-    """What an event of the probability that is to be expected would change, and what one that is rarer still.
+    """How much an unseen event would change a value: one of the expected probability, and one as likely as it may be.
 
     A weight that is steep at an end makes rare events count, and what was seen tells too little of them. Beyond the
     highest of n outcomes lies a probability of 1 / n on average, and one of -log(chance) / n, which is 3 / n at 0.05,
     with this chance (the rule of three; Hanley and Lippman-Hand 1983). How far beyond is extrapolated as from an
-    exponential tail: by the mean excess of the highest outcomes. Of weights with a bounded slope nothing is said.
+    exponential tail: by the mean excess of the highest outcomes. For weights with a bounded derivative both are 0.
 
     Args:
         preference: What is valued.

@@ -24,7 +24,6 @@ from allais.evidence.decisions import Decisions
 from allais.evidence.distributions import (
     Unseen,
     band,
-    is_mean,
     last_where,
     lower_end,
     pair_of,
@@ -39,6 +38,7 @@ from allais.evidence.targets import Worth, rows_of, told_part, with_unfinished
 from allais.preferences import Preference
 from allais.preferences.named import in_words
 from allais.preferences.showing import as_frame, as_html, as_intervals
+from allais.preferences.valuation import is_undistorted
 from allais.weights import Step
 
 
@@ -155,21 +155,21 @@ class Evaluation:
     def _value(self, one: Estimate, preference: Preference) -> float:
         """The value of what was tried."""
         tried = max(1.0 - one.rows.untried, 1e-300)
-        if is_mean(preference):  # linear: nothing to be mended
+        if is_undistorted(preference):  # linear: nothing to be mended
             worst, best = self._ends(preference)
             return min(max(float(one.masses @ preference.utilities(self._told.outcome)) / tried, worst), best)
         utilities, above = self._distribution(one, preference)
         return value_of(preference, utilities, np.append(above / tried, 0.0), 1.0)
 
     def _span(self, one: Estimate, preference: Preference, value: float) -> tuple[float, float]:
-        """The value, estimated, if what nobody tried is as bad as can be, and as good."""
-        if one.rows.untried == 0.0 and not is_mean(preference):
+        """The estimated value if what nobody tried is as bad, and as good, as it can be."""
+        if one.rows.untried == 0.0 and not is_undistorted(preference):
             return value, value
         low, high = (self._with_rest(one, preference, end) for end in self._ends(preference))
         return low, high
 
     def _unseen(self, one: Estimate, preference: Preference) -> tuple[Unseen, Unseen]:
-        """What events that nobody saw would change."""
+        """How much events that nobody saw would change the value."""
         utilities, order = self._sorted(preference)
         masses, full = one.masses[order], 1.0 - one.rows.untried
         seen = masses != 0.0  # other arms' outcomes tell nothing about this target
@@ -179,8 +179,8 @@ class Evaluation:
     def _reach(self, parts: FloatArray, expected: Unseen, rare: Unseen) -> tuple[float, float]:
         """How far an interval reaches below and above its estimate.
 
-        What is expected of events that nobody saw is a bias. How rare they are, and what was seen, vary apart from each
-        other, so their squares add up (Zou and Donner 2008).
+        The expected effect of unseen events is a bias. How rare they are, and what was seen, vary independently, so
+        the squares add up (Zou and Donner 2008).
         """
         below, above = reach_of(parts, self._chance)
         return expected.less + math.hypot(below, rare.less), expected.more + math.hypot(above, rare.more)
@@ -227,7 +227,7 @@ class Evaluation:
         untried = one.rows.untried
         if untried > 0.0 and not math.isfinite(end):
             return end
-        if is_mean(preference):
+        if is_undistorted(preference):
             rest = untried * end if untried > 0.0 else 0.0
             return float(one.masses @ preference.utilities(self._told.outcome)) + rest
         utilities, above = self._distribution(one, preference)
@@ -246,7 +246,7 @@ class Evaluation:
         if not ((utilities >= worst) & (utilities <= best)).all():
             low, high = self.bounds or (0.0, 0.0)
             raise ValueError(f"outcomes lie within the bounds; some are not within {low:g} to {high:g}. Widen them.")
-        if is_mean(preference):
+        if is_undistorted(preference):
             scaled = (utilities - worst) / (best - worst)
             low, high = (lower_end(one.rows.weights * part, self._chance / 2.0) for part in (scaled, 1.0 - scaled))
             return worst + (best - worst) * low, best - (best - worst) * high
@@ -299,9 +299,9 @@ def evaluate(
         delta: The probability that any of the intervals misses; of both kinds.
         bounds: The least and the greatest outcome that could occur, for intervals that are proven.
         estimator: How the distribution is estimated.
-        model: What the doubly robust estimate assumes of outcomes, and corrects by what came: a function that fits a
-            `Partition` of contexts and arms to decisions. By default a forest of conditional distributions where the
-            log has contexts, and else each arm by itself.
+        model: What the doubly robust estimate assumes of outcomes, and corrects by those that were seen: a function
+            that fits a `Partition` of contexts and arms to decisions. By default a forest of conditional distributions
+            where the log has contexts, and else each arm by itself.
 
     Returns:
         The evaluation. Intervals are asymptotic by influence functions. With bounds there are proven ones, too, which

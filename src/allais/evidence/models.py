@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import scipy  # its parts are loaded when they are used
@@ -47,19 +47,15 @@ class Partition(Protocol):
 Model = Callable[[Decisions], Partition]  # fits a model to decisions
 
 
-class EachArm(NamedTuple):
+class EachArm:
     """The model without contexts: each arm is a cell."""
 
-    n_cells: int
+    def __init__(self, log: Decisions) -> None:
+        self.n_cells = len(log.arms)
 
     def cells(self, log: Decisions, rows: IntArray, arms: IntArray) -> IntArray:
         """The arms themselves."""
         return arms[:, None]
-
-
-def each_arm(log: Decisions) -> Partition:
-    """The model without contexts."""
-    return EachArm(len(log.arms))
 
 
 class ByForest:
@@ -81,16 +77,11 @@ class ByForest:
 
 def best_model(log: Decisions) -> Partition:
     """A forest where the log has contexts, else each arm by itself."""
-    return ByForest(log) if log.context else each_arm(log)
+    return ByForest(log) if log.context else EachArm(log)
 
 
 class Fitted:
-    """A model fitted to all parts of a log but one, for each part.
-
-    Args:
-        log: A log whose outcomes are all known.
-        model: What fits a model to decisions.
-    """
+    """A model fitted to all parts of a log but one, for each part; all outcomes are known."""
 
     def __init__(self, log: Decisions, model: Model) -> None:
         self.log = log
@@ -162,11 +153,7 @@ class Estimate:
         return float(direct.sum()) ** 2 / max(float(direct @ direct), 1e-300)
 
     def parts(self, psi: FloatArray) -> FloatArray:
-        """Each decision's part of the mean of a function of outcomes, whose average is the estimate.
-
-        Args:
-            psi: The function at each decision's outcome.
-        """
+        """Each decision's part of the mean of psi, a function of outcomes; the mean of the parts is the estimate."""
         w = self.rows.weights
         if self.estimator == "self-normalised":
             centre = float(w @ psi) / max(float(w.sum()), 1e-300)

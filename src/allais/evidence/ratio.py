@@ -12,14 +12,13 @@ import scipy  # its parts are loaded when they are used
 from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, brief, finite_array, positive, real, share, truth
-from allais.bands import Interval
-from allais.bands import quantiles as pairs
+from allais.bands import Interval, quantiles
 from allais.evidence._estimates import moments_of
 from allais.evidence.comparisons import Found, Metric, metric_of, widest
 from allais.evidence.data import Log
 from allais.evidence.tables import DAY
 from allais.preferences import Preference
-from allais.preferences.valuation import plain
+from allais.preferences.valuation import is_mean, plain
 from allais.rewards import Bounded, Rewards
 from allais.samples.cuts import require_monotone
 
@@ -67,9 +66,7 @@ class SampleRatio:
 def log_ratio_evidence(counts: ArrayLike, planned: FloatArray) -> FloatArray:
     """log of the e-value against planned shares: a Dirichlet mixture of multinomials (Lindon and Malek 2022).
 
-    Args:
-        counts: Units of each group, one row per look.
-        planned: The shares, which sum to 1.
+    Counts have one row per look, with the units of each group.
 
     >>> log_ratio_evidence([[500, 500], [5_000, 5_600]], np.array([0.5, 0.5])).round(1)
     array([-0.9, 14.7])
@@ -182,7 +179,7 @@ class Forecast:
 def still_needed(
     difference: Interval, relative: Interval | None, margin: Margin | None, costs: bool, units: float, log: Log
 ) -> Forecast | None:
-    """When an interval will have passed 0 or the margin, if the estimate stays: widths fall as the root of units."""
+    """When an interval will exclude 0 or the margin, if the estimate stays: widths fall like 1 / sqrt(units)."""
 
     def growth(of: Interval, ends: Sequence[float]) -> Iterator[float]:
         low, value, high = of if costs else Interval(-of.high, -of.value, -of.low)
@@ -254,15 +251,15 @@ def forecast(
 
 
 def _low_end(metric: Metric, seen: FloatArray, change: float) -> Callable[[float], float]:
-    """By so many units of each group: the low end of what the one that is changed is above the other, or below it."""
+    """The low end of the interval of the size of the change, as a function of the units in each group."""
     if metric.level is not None:
-        table, exponent = pairs.tilts(metric.level), math.log(2.0 / metric.delta)
+        table, exponent = quantiles.tilts(metric.level), math.log(2.0 / metric.delta)
         groups = [np.sort(seen * factor) for factor in sorted((1.0, 1.0 + change))]
         before = np.arange(seen.size + 1.0) / seen.size
 
         def by_order(units: float) -> float:
-            lower, upper = (pairs.Sorted(group, units * before) for group in groups)
-            return pairs.difference(lower, upper, (table, table), exponent, relative=False)[0]
+            lower, upper = (quantiles.Sorted(group, units * before) for group in groups)
+            return quantiles.difference(lower, upper, (table, table), exponent, relative=False)[0]
 
         return by_order
     assert metric.rarest is not None
@@ -313,7 +310,7 @@ def metrics_of(
     by: Any, costs: bool, bounds: Any, rarest: Any, delta: float, planned: Any, names: Sequence[Hashable],
     arms: int | None = None,
 ) -> list[list[Metric]]:  # fmt: skip
-    """Each group's metrics: all comparisons share delta evenly (e-Bonferroni), whatever depends on what."""
+    """Each group's metrics: all comparisons share delta evenly, however they depend on each other (e-Bonferroni)."""
     wanted = [by] if isinstance(by, str | Preference) else list(by)
     if not wanted:
         raise ValueError("groups are compared by one metric or more; got none. Write by='p95', or by=['mean', 'p95'].")
@@ -330,7 +327,7 @@ def metrics_of(
 
 
 def require_fit(metric: Metric, log: Log) -> None:
-    """Refuse a metric that says nothing about outcomes that are out of bounds, adjusted, or not finished."""
+    """Refuse outcomes beyond their bounds, and a metric that cannot take covariates or unfinished outcomes."""
     if metric.rewards is not None and isinstance(metric.rewards, Bounded):
         beyond = log.finished[(log.finished < metric.rewards.low) | (log.finished > metric.rewards.high)]
         if beyond.size:
@@ -339,7 +336,7 @@ def require_fit(metric: Metric, log: Log) -> None:
                 f"{beyond[0]:g} ({beyond.size:,} of {log.outcome.size:,} are beyond). Widen the bounds (bounds=, "
                 "--bounds): the proof rests on them."
             )
-    if log.adjusted is not None and (metric.kind != "normal" or not metric.is_mean):
+    if log.adjusted is not None and (metric.kind != "normal" or not is_mean(metric.preference)):
         what = f"{metric.name!r} with bounds" if metric.kind == "bets" else repr(metric.name)
         raise ValueError(
             f"covariates sharpen means without bounds; got {what}. Leave them out, or compare by the mean alone, with "
@@ -374,7 +371,7 @@ def word_of(difference: Interval, relative: Interval | None, margin: Margin | No
 def look_at_pair(
     log: Log, metric: Metric, place: int, ends: list[tuple[int, float | None]], known: Past, family: float
 ) -> tuple[Found, str]:
-    """Look at a pair at every end, and note what all looks leave; what the last one found, and the doubts about it."""
+    """Look at a pair at each end, and cut `known` to what all looks agree on; the last look, and doubts about it."""
     kept: dict[Any, Any] = {}
     found, views = None, []
     for row, day in ends:
@@ -394,7 +391,7 @@ def look_at_pair(
 
 
 def _cut(so_far: Interval | None, now: Interval) -> Interval:
-    """What all looks so far leave, since all their intervals hold together."""
+    """What the intervals of all looks have in common, since they hold together."""
     if so_far is None:
         return now
     return Interval(max(so_far.low, now.low), now.value, min(so_far.high, now.high))

@@ -1,4 +1,4 @@
-"""A test that goes on: one outcome at a time, and a verdict at any time."""
+"""A running test: one outcome at a time, and a verdict at any time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from allais._checks import FloatArray, brief, nearest, number, share
+from allais._checks import FloatArray, brief, nearest, real, share
 from allais._system.locks import Guard, one_at_a_time, one_change_at_a_time
 from allais.bands.quantiles import Sorted, least_evidence, log_joint, tilts
 from allais.evidence._estimates import TWO_SIDES
@@ -24,12 +24,12 @@ from allais.preferences.showing import Rows, as_frame, as_html, as_intervals, in
 from allais.rewards import Rewards
 from allais.samples.cuts import Cut, admitted_cut, in_words, known_cut, require_monotone
 
-SEARCHED = 128  # a new witness is looked for after 1 / SEARCHED more outcomes: it costs as many steps as there are
+SEARCHED = 128  # a new witness is searched for after 1 / SEARCHED more outcomes: a search takes a step per outcome
 LOOKED = 32  # means and the like are looked at after 1 / LOOKED more outcomes
 
 
 class Question:
-    """Whether one quantile exceeds another by more than so much, answered after every outcome.
+    """Whether one quantile exceeds another by more than a given amount, answered after every outcome.
 
     While there is a point at which the evidence is below what decides, nothing is decided: such a witness is kept, with
     the counts on both sides of it, so that an outcome costs the same after ten and after ten million.
@@ -44,7 +44,7 @@ class Question:
         self.decided = False
 
     def part(self, place: int, outcomes: Collection[Cut]) -> float:
-        """The share of a unit's outcomes that a group's count takes in: unfinished ones where evidence is least."""
+        """The share of a unit's outcomes that count for a group; unfinished ones are placed where evidence is least."""
         if place == self.lower:
             return sum(high < self.x for _, high in outcomes) / max(len(outcomes), 1)
         point = self.x * (1.0 + self.by) if self.relative else self.x + self.by
@@ -63,7 +63,7 @@ class Question:
         return self.decided or bool(log_joint(self.table, *counts) < self.exponent)
 
     def search(self, lower: Sorted, upper: Sorted, seen: int) -> None:
-        """Look for another witness; if there is none, it is decided."""
+        """Search for another witness; without one, the question is decided."""
         self.searched = seen
         pair = (self.table, *lower, *upper, self.by, self.relative)
         if least_evidence(*pair, self.exponent)[0] >= self.exponent:
@@ -79,7 +79,7 @@ class Test:
     """Groups that are compared while outcomes come in.
 
     One outcome costs O(log n), amortised, with several outcomes per user as much as that user has. Percentiles are
-    looked at after every outcome, other metrics after every 32nd part more of them; `verdict` may be called at any
+    looked at after every outcome, other metrics whenever there are 1/32 more of them; `verdict` may be called at any
     time, as often as one likes. An outcome that is not finished counts where it is worse for a verdict until `complete`
     says what became of it; without bounds, other metrics than percentiles take it for one that was cut off at random,
     so before a look `complete` should say how long it has lasted by then.
@@ -193,7 +193,7 @@ class Test:
         """
         if group not in self.groups:
             known = nearest(str(group), map(str, self.groups))
-            raise ValueError(f"an outcome belongs to a group of the test; {brief(group)} is none.{known}")
+            raise ValueError(f"an outcome belongs to a group of the test; {brief(group)} is not one of them.{known}")
         place, cut = self.groups.index(group), self._checked(outcome, at_least, at_most, between)
         self._require_fit(place, cut)
         when, before = self._checked_time(time), self._checked_user(place, user)
@@ -255,9 +255,7 @@ class Test:
             return known_cut(at_least, at_most, between)
         if at_least is not None or at_most is not None or between is not None:
             raise ValueError(f"an outcome is known, or what it lies between; got {outcome!r} and both. Leave one out.")
-        value = number("outcome", outcome, "Repair it, or leave it out.")
-        if not math.isfinite(value):
-            raise ValueError(f"an outcome is a finite number; got {value:g}. Repair it, or leave it out.")
+        value = real("an outcome", outcome, "Repair it, or leave it out.")
         return value, value
 
     def _require_fit(self, place: int, cut: Cut) -> None:
@@ -314,7 +312,7 @@ class Test:
         return outcomes
 
     def _watch(self) -> None:
-        """Look whether a witness has fallen, and after some more outcomes at metrics that have none."""
+        """Search for new witnesses where one has fallen; after some more outcomes, look at metrics without any."""
         seen = self._told
         for question in self._questions:
             if question.is_open(self._units) or seen < question.searched + max(question.searched // SEARCHED, 1):

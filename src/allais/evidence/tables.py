@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,8 +21,8 @@ from allais.files import Where, by_line, by_row, csv_rows
 DAY = 86_400.0  # seconds
 AT_LEAST, AT_MOST = "at_least", "at_most"  # columns of what is known of outcomes that are not finished
 COMMA = re.compile(r"-?\d*,\d+")  # a number with a decimal comma
-CUT = re.compile(r"(>=?|≥|<=?|≤)\s*[-\d.]+|[\d.]+\s*\+")  # an outcome of which only a part is known
-READERS = ("polars", "pyarrow", "pandas")  # that narwhals reads files with, the fastest first
+CUT = re.compile(r"(>=?|≥|<=?|≤)\s*[-\d.]+|[\d.]+\s*\+")  # an outcome of which only a bound is known
+READERS = ("polars", "pyarrow", "pandas")  # by which narwhals reads files, the fastest first
 
 
 class Columns(dict[str, Any]):
@@ -79,11 +80,11 @@ def _of_file(path: Path, names: Sequence[str], optional: Sequence[str]) -> Colum
             return _of_csv(path, names, optional)
         reason = str(error).partition("\n")[0]
         raise ValueError(
-            f"outcomes are read from a CSV or Parquet file; {path} is none ({reason}). Check it."
+            f"outcomes are read from a CSV or Parquet file; {path} is not one ({reason}). Check it."
         ) from None
     if path.suffix != ".csv":
         return _of_frame(frame, names, optional)
-    if frame.columns and bool(frame[frame.columns[0]].is_null().any()):  # rows that are empty are none
+    if frame.columns and bool(frame[frame.columns[0]].is_null().any()):  # empty rows do not count
         frame = frame.filter(~narwhals.all_horizontal(narwhals.all().is_null(), ignore_nulls=False))
     found = _of_frame(frame, names, optional)
     found.lines = path
@@ -91,7 +92,7 @@ def _of_file(path: Path, names: Sequence[str], optional: Sequence[str]) -> Colum
 
 
 def _of_csv(path: Path, names: Sequence[str], optional: Sequence[str]) -> Columns:
-    """Cells as text; columns that hold different things are no trouble here."""
+    """Cells as text, so that a column may hold different things."""
     header, rows, lines = csv_rows(path, "outcomes")
     _require_columns(names, header)
     there = [(name, header.index(name)) for name in (*names, *optional) if name in header]
@@ -118,7 +119,7 @@ def listed(column: Any) -> list[Any]:
 
 
 def numbers_or_nan(column: Any, what: str = "an outcome", where: Where = by_row) -> FloatArray:
-    """Numbers, with NaN for empty cells, or a sentence about the first that is none."""
+    """Numbers, with NaN for empty cells; the first cell that is no number is refused."""
     array = np.asarray(column)
     if array.dtype.kind in "iuf":
         return array.astype(np.float64)
@@ -129,7 +130,7 @@ def numbers_or_nan(column: Any, what: str = "an outcome", where: Where = by_row)
         except (TypeError, ValueError):
             if isinstance(cell, str) and CUT.fullmatch(cell.strip()):
                 raise ValueError(
-                    f"{what} is a number; {where(row)} has {brief(cell)}, of which only a part is known. Put "
+                    f"{what} is a number; {where(row)} has {brief(cell)}, of which only a bound is known. Put "
                     f"the number into a column {AT_LEAST!r} or {AT_MOST!r}, and leave the outcome empty."
                 ) from None
             comma = isinstance(cell, str) and COMMA.fullmatch(cell.strip())
@@ -139,7 +140,7 @@ def numbers_or_nan(column: Any, what: str = "an outcome", where: Where = by_row)
 
 
 def numbers_of(column: Any, what: str = "an outcome", where: Where = by_row) -> FloatArray:
-    """Outcomes as numbers, or a sentence about the first that is none."""
+    """Finite numbers; a cell that is empty or no number is refused."""
     found = numbers_or_nan(column, what, where)
     bad = np.flatnonzero(~np.isfinite(found))
     if bad.size:
@@ -150,7 +151,7 @@ def numbers_of(column: Any, what: str = "an outcome", where: Where = by_row) -> 
     return found
 
 
-def seconds_of(time: Any, where: str = "") -> float:
+def seconds_of(time: Any, where: Callable[[], str] | None = None) -> float:
     """A time as seconds: a number of them, a date, or text such as 2026-11-18 05:30.
 
     >>> seconds_of("1970-01-02"), seconds_of(12.5)
@@ -165,9 +166,9 @@ def seconds_of(time: Any, where: str = "") -> float:
     try:
         return seconds_of(datetime.fromisoformat(str(time).strip()))
     except ValueError:
+        came = "got" if where is None else f"{where()} has"
         raise ValueError(
-            "a time is a date such as 2026-11-18 05:30, or a number of seconds; "
-            f"{f'{where} has' if where else 'got'} {brief(time)}. Repair it."
+            f"a time is a date such as 2026-11-18 05:30, or a number of seconds; {came} {brief(time)}. Repair it."
         ) from None
 
 
@@ -179,12 +180,7 @@ def times_of(column: Any, where: Where = by_row) -> FloatArray:
     elif array.dtype.kind in "iuf" and np.isfinite(array).all():
         found = array.astype(np.float64)
     else:
-        found = np.empty(array.size)
-        for row, cell in enumerate(listed(array)):
-            try:
-                found[row] = seconds_of(cell)
-            except ValueError:
-                seconds_of(cell, where(row))
+        found = np.array([seconds_of(cell, partial(where, row)) for row, cell in enumerate(listed(array))], np.float64)
     back = np.flatnonzero(np.diff(found) < 0.0)
     if back.size:
         before, after = (where(int(back[0]) + i) for i in (0, 1))

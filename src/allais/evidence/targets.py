@@ -1,4 +1,4 @@
-"""What a target does with each decision of a log."""
+"""What a target would have done in each decision of a log."""
 
 from __future__ import annotations
 
@@ -20,18 +20,12 @@ from allais.preferences.valuation import level_of
 from allais.samples.cuts import require_monotone
 
 LOGGING = "logging"  # the policy that made the log
-FAR = 5.0  # standard errors: weights whose mean is less than 1 by more say that something was not possible
-AGAIN = 1.0 + 1.0 / 32.0  # from one number of outcomes to the next by which the best arm is found anew
+FAR = 5.0  # standard errors: if the mean weight is below 1 by more, the target does what was not possible
+AGAIN = 1.0 + 1.0 / 32.0  # the growth of the number of outcomes after which the best arm is found anew
 
 
 def probabilities(log: Decisions, target: Any) -> tuple[FloatArray, FloatArray]:
-    """The probability of each arm of the log, in each decision, under a target; and that of arms nobody ever tried.
-
-    Args:
-        log: The log.
-        target: An arm, a mapping from arms to probabilities, a function from a context to either, or a list with either
-            for each decision.
-    """
+    """The probability of each arm of the log, in each decision, under a target; and that of arms nobody ever tried."""
     places: dict[Hashable, int] = {str(arm): k for k, arm in enumerate(log.arms)}  # 2 may be written "2"
     places |= {arm: k for k, arm in enumerate(log.arms)}
     found, untried = np.zeros((log.n, len(log.arms))), np.zeros(log.n)
@@ -86,13 +80,13 @@ def _row(places: dict[Hashable, int], answer: Any, row: int | None) -> tuple[Flo
 
 
 class Rows(NamedTuple):
-    """What a target does with each decision of a log."""
+    """What a target would have done in each decision of a log."""
 
     shares: Any  # pi(a | x), of arms that were tried; sparse, (n, n_arms)
     weights: FloatArray  # w, (n,)
     untried: float  # the mean probability of other arms
-    possible: float = 1.0  # the mean of the weights, and of that probability, if it is 1 not but for chance
-    replayed: bool = False  # by the order, or where it was possible: no model says more than the decisions it made
+    possible: float = 1.0  # the mean of the weights plus `untried`; 1 unless it differs from 1 by more than chance
+    replayed: bool = False  # replayed in order, or only where it was possible: no model is used
 
     @property
     def effective(self) -> float:
@@ -131,10 +125,10 @@ def told_part(log: Decisions, target: Any) -> Any:
 
 
 def best_so_far(log: Decisions, by: Preference, *, floor: float = 0.0) -> list[Any]:
-    """A target: in each decision the arm that was best by then, as a preference judges the outcomes of earlier ones.
+    """A target: in each decision the best arm by the outcomes of earlier decisions, as a preference judges them.
 
-    Nothing of what came later is used, so its value on the same log is not too good. The best arm is found anew
-    whenever there is a 32nd part more of outcomes. Before the first one, every arm is equally likely.
+    Later outcomes are not used, so its value on the same log is not too good. The best arm is found anew whenever
+    there are 1/32 more outcomes. Before the first one, every arm is equally likely.
 
     Args:
         log: The log, in the order of decisions.
@@ -159,14 +153,12 @@ def best_so_far(log: Decisions, by: Preference, *, floor: float = 0.0) -> list[A
     while len(found) < log.n:
         seen = int(known[len(found)])
         until = int(np.searchsorted(known[:-1], max(int(seen * AGAIN), seen + 1)))  # where so many are known
-        now = even if seen == 0 else _with_floor(log.arms, _leader(log, len(found), by), floor)
+        now = even
+        if seen:
+            best = _leader(log, len(found), by)
+            now = {arm: floor + (1.0 - floor * many if k == best else 0.0) for k, arm in enumerate(log.arms)}
         found += [now] * (until - len(found))
     return found
-
-
-def _with_floor(arms: Sequence[Hashable], best: int, floor: float) -> dict[Hashable, float]:
-    rest = 1.0 - floor * len(arms)
-    return {arm: floor + (rest if k == best else 0.0) for k, arm in enumerate(arms)}
 
 
 def _leader(log: Decisions, upto: int, by: Preference) -> int:
@@ -181,7 +173,7 @@ def _leader(log: Decisions, upto: int, by: Preference) -> int:
 
 
 def replay(log: Decisions, policy: Policy, *, seed: int = 0) -> IntArray:
-    """The decisions that a policy which learns would have made alike: their places, in the order in which it learns.
+    """The places of the decisions in which a policy that learns would have chosen the same arm, in order.
 
     A decision is used where the learner chooses the arm of the log, and then with the probability of the least
     propensity over its own, so that those that are used are as if each arm had been equally likely (Li et al. 2011).
@@ -264,12 +256,6 @@ def with_unfinished(
 
     A value never falls with the outcomes. So it lies above what it is where each of them is as low as it may be, and
     below what it is where each is as high: from the one interval comes the lower end, from the other the upper one.
-
-    Args:
-        log: The log.
-        by: The preferences.
-        bounds: The least and the greatest outcome that could occur, if that is known.
-        evaluated: What evaluates a log whose outcomes are finished.
     """
     reach = log.reach
     assert reach is not None
@@ -277,7 +263,7 @@ def with_unfinished(
         require_monotone(one)
     known = known_ends(reach)
     low, high = float(np.nanmin(known)), float(np.nanmax(known))
-    wide = (2.0 * low - high - 1.0, 2.0 * high - low + 1.0)  # what lies beyond stands for infinity
+    wide = (2.0 * low - high - 1.0, 2.0 * high - low + 1.0)  # values beyond these stand for infinity
     if bounds is None:
         far = (2.0 * wide[0] - low, 2.0 * wide[1] - high)
     elif np.any(reach[0] > bounds[1]) or np.any(reach[1] < bounds[0]):

@@ -43,12 +43,12 @@ from allais.weights import TailAverage
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_PARTS = 1_000  # of a share in words
+MOST_PARTS = 1_000  # the denominator of a share in words, at most
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """One group beside the control, by one metric.
+    """One group compared with the control, by one metric.
 
     Attributes:
         group: The group.
@@ -117,7 +117,7 @@ class Verdict:
 
     @property
     def sentence(self) -> str:
-        """The verdict as a sentence for everybody."""
+        """The verdict in plain sentences."""
         return " ".join(part for part in (self._head(), self._in_units(), self._interval()) if part)
 
     @property
@@ -164,7 +164,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Verdicts(Sequence[Verdict]):
-    """All comparisons of a family: they are wrong, in any of them and at any look, with probability delta at most.
+    """All comparisons of a family: the probability that any of them is wrong, at any look, is at most delta.
 
     Attributes:
         all: One verdict per group and metric.
@@ -246,7 +246,7 @@ class Verdicts(Sequence[Verdict]):
         yield "The groups differ by chance and by the version only, and neither changes with time."
 
     def withheld(self, why: str) -> Verdicts:
-        """The same without a verdict, since something else than the versions differs between the groups.
+        """The same without verdicts, since the groups differ by more than their versions.
 
         Args:
             why: What that is, in a sentence.
@@ -256,7 +256,7 @@ class Verdicts(Sequence[Verdict]):
 
     @property
     def notes(self) -> list[str]:
-        """What a reader should know beside the verdicts: doubts, and how long each comparison may take."""
+        """What a reader should know besides the verdicts: doubts, and how long each comparison may take."""
         ends = [(one.question, str(one.forecast)) for one in self.all if one.forecast is not None]
         if len(self.all) > 1:  # whose end it is
             ends = [(which, f"{which}: {end[0].lower()}{end[1:]}") for which, end in ends]
@@ -334,7 +334,7 @@ def verdicts_of(
     log: Log, by: Any, costs: bool, no_worse_than: Any, bounds: Any, rarest: Any, shares: Any, delta: float, unit: str,
     others: Sequence[tuple[Guard, Log]],
 ) -> Verdicts:  # fmt: skip
-    """The verdicts about outcomes that were read, and about guardrails: a part of delta is that of each metric."""
+    """The verdicts about outcomes that were read, and about guardrails: each metric gets an equal part of delta."""
     own = 1 if isinstance(by, str | Preference) else max(len(by), 1)
     part = 1.0 / (own + len(others))
     found = verdict_of(log, by, costs, no_worse_than, bounds, rarest, shares, delta, unit, part=own * part)
@@ -351,9 +351,9 @@ def verdict_of(
     past: dict[Any, Past] | None = None, days: float | None = None, arms: int | None = None,
     part: float = 1.0, column: str = "",
 ) -> Verdicts:  # fmt: skip
-    """The verdicts about outcomes that were read, of `arms` in all; `past` takes in looks at a stream.
+    """The verdicts about outcomes that were read, of `arms` in all; `past` keeps the looks at a stream.
 
-    They have a `part` of delta; `column` is named where it is a guardrail's.
+    They get a `part` of delta; `column` is that of a guardrail.
     """
     delta = share("delta", delta, advice="Give a share of 1, such as 0.05.")
     margin, planned = margin_of(no_worse_than), planned_shares(shares, log.names)

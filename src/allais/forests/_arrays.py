@@ -17,7 +17,7 @@ KEPT = 52  # outcomes of a sketch once neighbours were joined
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)  # quantiles of a leaf at which both sides are compared
 CUTS = len(LEVELS)
 TESTS = CUTS + CUTS // 2  # below each of them, and between two that lie alike from both ends
-LATELY = 64  # rows of a sketch that are remembered, in which splits that nobody has found yet are looked for
+LATELY = 64  # the latest rows of a sketch, in which splits are sought that the tree does not have yet
 FIRST_LOOK = 32  # outcomes of a leaf before it is looked at; then at every half more
 
 TOLD, NODES, SKETCHES, STREAM = range(4)  # entries of `clock`
@@ -60,80 +60,89 @@ class Trees(NamedTuple):
 
 def empty(n_arms: int, seed: int, window: int, growth: float) -> Trees:
     """A forest that has seen nothing."""
-    roots = np.zeros((TREES, 5), dtype=np.int64)
-    roots[:, FEATURE], roots[:, DUE] = -1, FIRST_LOOK
     return Trees(
-        rows=np.full((window, 0), np.nan),
+        **_sized(n_arms, 0, window, TREES, n_arms),
         whose=np.zeros(window, dtype=np.int64),
         raw=np.zeros(window),
         home=np.full((TREES, window), -1, dtype=np.int64),
         clock=np.array([0, TREES, n_arms, seed], dtype=np.int64),
         weight=np.array([1.0, growth]),
         batch=np.zeros(4),
-        categorical=np.zeros(0, dtype=np.bool_),
-        nodes=roots,
-        thresholds=np.zeros(TREES),
-        cuts=np.zeros((TREES, n_arms, CUTS)),
-        tables=np.zeros((TREES, n_arms, 2, CUTS + 1)),
-        odds=np.zeros((TREES, n_arms)),
-        sketch=np.tile(np.arange(n_arms), (TREES, 1)),
-        places=np.zeros((n_arms, ROOM)),
-        counts=np.zeros((n_arms, ROOM)),
-        sizes=np.zeros(n_arms, dtype=np.int64),
-        lately=np.zeros((n_arms, LATELY), dtype=np.int64),
-        entered=np.zeros(n_arms, dtype=np.int64),
         members=np.zeros(window, dtype=np.int64),
         bins=np.zeros(window, dtype=np.int64),
-        table=np.zeros((n_arms, 2, CUTS + 1)),
         logs=np.zeros(TESTS),
         parts=np.zeros((2, TREES), dtype=np.int64),
         shares=np.zeros(TREES),
         starts=np.zeros((2, TREES + 1), dtype=np.int64),
         merged=np.zeros((4, TREES * (ROOM + 1))),
         gammas=scipy.special.gammaln(np.arange(window + 1) + np.array([[0.5], [1.0]])),
-    )
+    )._replace(sketch=np.tile(np.arange(n_arms), (TREES, 1)))
+
+
+def _sized(n_arms: int, columns: int, window: int, nodes: int, sketches: int) -> dict[str, Any]:
+    """The arrays whose sizes change while a forest grows, with nothing in them."""
+    leaves = np.zeros((nodes, 5), dtype=np.int64)
+    leaves[:, FEATURE], leaves[:, DUE] = -1, FIRST_LOOK
+    return {
+        "rows": np.full((window, columns), np.nan),
+        "categorical": np.zeros(columns, dtype=np.bool_),
+        "nodes": leaves,
+        "thresholds": np.zeros(nodes),
+        "cuts": np.zeros((nodes, n_arms, CUTS)),
+        "tables": np.zeros((nodes, n_arms, 2, CUTS + 1)),
+        "odds": np.zeros((nodes, n_arms)),
+        "sketch": np.full((nodes, n_arms), -1, dtype=np.int64),
+        "places": np.zeros((sketches, ROOM)),
+        "counts": np.zeros((sketches, ROOM)),
+        "sizes": np.zeros(sketches, dtype=np.int64),
+        "lately": np.zeros((sketches, LATELY), dtype=np.int64),
+        "entered": np.zeros(sketches, dtype=np.int64),
+        "table": np.zeros((n_arms, 2, CUTS + 1)),
+    }
 
 
 def resized(trees: Trees, n_arms: int, columns: int, nodes: int, sketches: int) -> Trees:
-    """The same forest in arrays of other sizes."""
-
-    def enlarged(array: Any, *shape: int, fill: Any = 0) -> Any:
-        if array.shape == shape:
-            return array
-        made = np.full(shape, fill, dtype=array.dtype)
-        made[tuple(slice(size) for size in array.shape)] = array
-        return made
-
-    old = trees.thresholds.size
-    found = enlarged(trees.nodes, nodes, 5)
-    found[old:, FEATURE], found[old:, DUE] = -1, FIRST_LOOK
-    return trees._replace(
-        rows=enlarged(trees.rows, trees.raw.size, columns, fill=np.nan),
-        categorical=enlarged(trees.categorical, columns),
-        nodes=found,
-        thresholds=enlarged(trees.thresholds, nodes),
-        cuts=enlarged(trees.cuts, nodes, n_arms, CUTS),
-        tables=enlarged(trees.tables, nodes, n_arms, 2, CUTS + 1),
-        odds=enlarged(trees.odds, nodes, n_arms),
-        sketch=enlarged(trees.sketch, nodes, n_arms, fill=-1),
-        places=enlarged(trees.places, sketches, ROOM),
-        counts=enlarged(trees.counts, sketches, ROOM),
-        sizes=enlarged(trees.sizes, sketches),
-        lately=enlarged(trees.lately, sketches, LATELY),
-        entered=enlarged(trees.entered, sketches),
-        table=np.zeros((n_arms, 2, CUTS + 1)),
-    )
+    """The same forest in larger arrays."""
+    made = _sized(n_arms, columns, trees.raw.size, nodes, sketches)
+    for name, array in made.items():
+        old = getattr(trees, name)
+        if old.shape == array.shape:
+            made[name] = old
+        elif name != "table":  # scratch
+            array[tuple(map(slice, old.shape))] = old
+    return trees._replace(**made)
 
 
 # -- sketches -------------------------------------------------------------------------------------
 
 
 @kernel
-def _join_neighbours(places, counts, size, joined):
-    """Join neighbours until `KEPT` outcomes are left: the narrower, the fewer samples lie beyond. Returns the size."""
+def total_of(counts, size):
+    """How many samples the first outcomes of a sketch stand for."""
     total = 0.0
     for i in range(size):
         total += counts[i]
+    return total
+
+
+@kernel
+def write_cuts(cuts, places, counts, size):
+    """Write quantiles of ascending outcomes to `cuts`."""
+    total, below, q = total_of(counts, size), 0.0, 0
+    for i in range(size):
+        below += counts[i]
+        while q < CUTS and below >= LEVELS[q] * total:
+            cuts[q] = places[i]
+            q += 1
+    while q < CUTS:
+        cuts[q] = places[size - 1]
+        q += 1
+
+
+@kernel
+def _join_neighbours(places, counts, size, joined):
+    """Join neighbours until `KEPT` outcomes are left: the narrower, the fewer samples lie beyond. Returns the size."""
+    total = total_of(counts, size)
     width = 0.05
     while size > joined:
         kept, below = 0, 0.0

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from allais._kernels import kernel, routine
-from allais.forests._arrays import CUTS, LATELY, LEVELS, SEEN, TOLD
+from allais.forests._arrays import LATELY, SEEN, TOLD, total_of, write_cuts
 from allais.forests._trees import AT_MOST, EQUAL, PRESENT, bin_of, draw_condition, log_bayes_factor, node_for, side_of
 from allais.samples.draws import second_stream, uniform
 
@@ -98,9 +98,7 @@ def mix(trees, row, arm, places, counts):
             shares[known] += shares[known] / parts[1, known]
             parts[1, known] += 1
         else:
-            total = 0.0
-            for i in range(trees.sizes[sketch]):
-                total += trees.counts[sketch, i]
+            total = total_of(trees.counts[sketch], trees.sizes[sketch])
             if total == 0.0:
                 return 0
             known = many
@@ -133,11 +131,8 @@ def mix_all(trees, row, arms, places, counts, sizes):
     """What `mix` writes, for each arm, and behind it the share of the arm's samples that it has."""
     for k in range(arms.size):
         sizes[k] = mix(trees, row, arms[k], places[k], counts[k])
-        here, root, total = 0.0, trees.sketch[0, arms[k]], 0.0
-        for i in range(sizes[k]):
-            here += counts[k, i]
-        for i in range(trees.sizes[root]):
-            total += trees.counts[root, i]
+        root = trees.sketch[0, arms[k]]
+        here, total = total_of(counts[k], sizes[k]), total_of(trees.counts[root], trees.sizes[root])
         counts[k, sizes[k]] = min(here * trees.weight[0] / total, 1.0) if here > 0.0 else 1.0
 
 
@@ -163,27 +158,17 @@ def _members(trees, tree, row, arm):
 
 
 @kernel
-def _bin_members(trees, many, places, counts, size, total):
-    """Write between which quantiles of the arm's outcomes each member's outcome lies to `bins`."""
-    cuts, below, q = trees.logs, 0.0, 0
-    for i in range(size):
-        below += counts[i]
-        while q < CUTS and below >= LEVELS[q] * total:
-            cuts[q] = places[i]
-            q += 1
-    while q < CUTS:
-        cuts[q] = places[size - 1]
-        q += 1
+def _bin_members(trees, many, places, counts, size):
+    """Write to `bins` between which quantiles of the arm's outcomes each member's outcome lies."""
+    write_cuts(trees.logs, places, counts, size)
     for j in range(many):
-        trees.bins[j] = bin_of(cuts, trees.raw[trees.members[j]])
+        trees.bins[j] = bin_of(trees.logs, trees.raw[trees.members[j]])
 
 
 @kernel
 def _doubt_arm(trees, row, arm, places, counts, size, prior, stream):
     """Draw a split that may part an arm's outcomes, and keep those on the context's side. Returns size and stream."""
-    total = 0.0
-    for i in range(size):
-        total += counts[i]
+    total = total_of(counts, size)
     columns = trees.rows.shape[1]
     if total > FEW or size == 0 or columns == 0:
         return size, stream
@@ -191,7 +176,7 @@ def _doubt_arm(trees, row, arm, places, counts, size, prior, stream):
     many, rows = _members(trees, int(u * trees.home.shape[0]), row, arm)
     if many < 2:
         return size, stream
-    _bin_members(trees, many, places, counts, size, total)
+    _bin_members(trees, many, places, counts, size)
     table = trees.table[0]
     prior *= YOUNG / (YOUNG + rows)  # so that all the draws together cost a logarithm, as those of NPTS do
     weight, chosen, kind, threshold = (1.0 - prior) / prior * TRIED, -1, 0, 0.0

@@ -28,7 +28,6 @@ from allais.forests._arrays import (
     FEATURE,
     FIRST_LOOK,
     KIND,
-    LEVELS,
     NODES,
     SEEN,
     SKETCHES,
@@ -38,6 +37,7 @@ from allais.forests._arrays import (
     note,
     scale_down,
     take_in,
+    write_cuts,
 )
 from allais.numerics.k_inf import gamma_logs
 from allais.samples.draws import uniform
@@ -70,7 +70,7 @@ def side_of(x, kind, threshold):
 
 
 @kernel
-def _below_or_equal(a, b):
+def _log_of_sum(a, b):
     """log(e^a + e^b)."""
     high = max(a, b)
     return high + math.log(math.exp(a - high) + math.exp(b - high))
@@ -88,7 +88,7 @@ def _log_beta_binomial(trees, successes, failures):
 
 @kernel
 def independent_share(trees):
-    """How many independent outcomes tell as much as one of these, by how much sums of some in a row vary."""
+    """How many independent outcomes one outcome is worth, by how much sums of consecutive ones vary."""
     sums, each = trees.batch[2] + SURE * BATCH / 12.0, trees.batch[3] + SURE * BATCH / 12.0  # 1 / 12: of uniform ranks
     surely = 1.0 - 2.0 * math.sqrt(2.0 * BATCH / 12.0 / each)  # squares of so many sums, less two standard errors
     return each / (surely * sums) if surely * sums > each else 1.0
@@ -156,14 +156,14 @@ def _evidence(trees):
         factor = log_bayes_factor(trees, trees.table[arm])
         if factor == 0.0:  # it was seen on one side at most
             continue
-        half += _below_or_equal(0.0, factor) - math.log(2.0)
-        few += _below_or_equal(rest, factor - math.log(n_arms))
-    return _below_or_equal(half, few) - math.log(2.0)
+        half += _log_of_sum(0.0, factor) - math.log(2.0)
+        few += _log_of_sum(rest, factor - math.log(n_arms))
+    return _log_of_sum(half, few) - math.log(2.0)
 
 
 @kernel
 def _weigh_split(trees, node, arm):
-    """Bring the log odds in line that an arm differs between the sides; other arms that do make it likelier."""
+    """Update the log odds that an arm differs between the sides; other arms that do make it likelier."""
     n_arms = trees.odds.shape[1]
     others = 0
     for k in range(n_arms):
@@ -187,21 +187,9 @@ def bin_of(cuts, outcome):
 @kernel
 def _set_cuts(trees, node, arm):
     """The thresholds at which an arm's outcomes are compared: quantiles of what the leaf has seen."""
-    sketch, cuts = trees.sketch[node, arm], trees.cuts[node, arm]
-    if sketch < 0:
-        return
-    total = 0.0
-    for i in range(trees.sizes[sketch]):
-        total += trees.counts[sketch, i]
-    below, q = 0.0, 0
-    for i in range(trees.sizes[sketch]):
-        below += trees.counts[sketch, i]
-        while q < CUTS and below >= LEVELS[q] * total:
-            cuts[q] = trees.places[sketch, i]
-            q += 1
-    while q < CUTS:
-        cuts[q] = trees.places[sketch, trees.sizes[sketch] - 1]
-        q += 1
+    sketch = trees.sketch[node, arm]
+    if sketch >= 0:
+        write_cuts(trees.cuts[node, arm], trees.places[sketch], trees.counts[sketch], trees.sizes[sketch])
 
 
 @kernel

@@ -29,9 +29,6 @@ Flat = dict[str, Any]  # a feature's whole name: text, a number, true or false, 
 def flat(given: Any) -> Flat:
     """Features by their whole names: of an object, or of a list of objects.
 
-    Args:
-        given: What came.
-
     >>> flat({"hour": 8, "weather": {"rain": True}})
     {'hour': 8, 'weather.rain': True}
     """
@@ -59,7 +56,7 @@ def _add(before: str, given: Mapping[str, Any], to: Flat) -> None:
 
 
 def require_short(what: str, text: str) -> None:
-    """Refuse a text that is no category, and whose length would be kept for good."""
+    """Refuse a text that is too long for a category, since categories are kept for good."""
     if len(text) > MOST_TEXT:
         raise ValueError(
             f"a feature's {what} has {MOST_TEXT} characters at most; got {len(text):,}: {brief(text)}. Shorten it, or "
@@ -69,9 +66,6 @@ def require_short(what: str, text: str) -> None:
 
 def checked_context(given: Any) -> Flat:
     """A context whose entries JSON can hold: text, numbers, truths, and lists of text; what is missing is left out.
-
-    Args:
-        given: Features by name.
 
     >>> checked_context({"hour": np.int64(8), "rain": float("nan"), "tags": ["new", "vip"], "price": None})
     {'hour': 8.0, 'tags': ['new', 'vip']}
@@ -174,12 +168,7 @@ class Encoding:
                 self.truths.discard(name)
 
     def row(self, context: Flat, to: FloatArray) -> None:
-        """Write a checked context as numbers; what has no column yet is left out.
-
-        Args:
-            context: The context.
-            to: As many numbers as there are columns, or more.
-        """
+        """Write a checked context as numbers, one for each column or more; what has no column yet is left out."""
         found, columns = [math.nan] * to.size, self.columns
         for kind, name, entry in _entries(context):
             column = columns.get((kind, name))
@@ -188,11 +177,7 @@ class Encoding:
         to[:] = found
 
     def context(self, row: Sequence[float]) -> Flat:
-        """The context that a row stands for, without what is missing and categories that have no code.
-
-        Args:
-            row: As many numbers as there are columns, or more.
-        """
+        """The context that a row stands for, without what is missing and categories that have no code."""
         found: Flat = {}
         for (kind, name), x in zip(self.columns, row, strict=False):
             if x == x and not (kind == "text" and x < 0.0):
@@ -212,7 +197,7 @@ class Encoding:
         return [name for kind, name, _ in _entries(context) if (other[kind], name) in self.columns]
 
     def document(self) -> dict[str, Any]:
-        """As JSON can say it."""
+        """The encoding as JSON."""
         return {
             "columns": [list(key) for key in self.columns],
             "codes": {k: list(v) for k, v in self.codes.items()},

@@ -73,14 +73,7 @@ class OutcomeForest:
     def fit(
         cls, contexts: Sequence[Mapping[str, Any]], arms: ArrayLike, outcomes: ArrayLike, seed: int = 0
     ) -> OutcomeForest:
-        """The forest of a table: it reads the rows in their order.
-
-        Args:
-            contexts: Features by name, for each row.
-            arms: The number of each row's arm, from 0.
-            outcomes: What it brought.
-            seed: The seed of candidate splits.
-        """
+        """The forest of a table of contexts (features by name), numbers of arms and outcomes, read in their order."""
         whose, told = np.asarray(arms, dtype=np.int64), finite_array("outcomes", outcomes)
         if not len(contexts) == whose.size == told.size:
             raise ValueError(f"each outcome has a context and an arm; got {len(contexts)}, {whose.size}, {told.size}.")
@@ -108,13 +101,7 @@ class OutcomeForest:
     # -- learning ---------------------------------------------------------------------------------
 
     def learn(self, context: Flat, arm: int, outcome: float) -> None:
-        """Learn one outcome.
-
-        Args:
-            context: A context, as `checked_context` returns it.
-            arm: The number of its arm.
-            outcome: What it brought.
-        """
+        """Learn one outcome of an arm, in a context as `checked_context` returns it."""
         for _ in self.learning(context, arm, outcome):
             pass
 
@@ -159,11 +146,7 @@ class OutcomeForest:
         )  # fmt: skip
 
     def with_arms(self, n_arms: int) -> OutcomeForest:
-        """The forest for more arms, of which nothing is known yet.
-
-        Args:
-            n_arms: How many arms there are from now on.
-        """
+        """The forest for more arms, `n_arms` in all, of which the new ones have no outcomes yet."""
         trees, old = self.trees, self.n_arms
         trees = resized(trees, n_arms, trees.rows.shape[1], trees.thresholds.size, trees.sizes.size + n_arms - old)
         first = int(trees.clock[SKETCHES])
@@ -181,9 +164,6 @@ class OutcomeForest:
         self.trees, self._place = trees, held(trees)
         self._learning = self._mixing = self._doubting = None
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> OutcomeForest:
-        return OutcomeForest._of(copy.deepcopy(self.encoding), copy.deepcopy(self.trees))
-
     def __getstate__(self) -> dict[str, Any]:
         return {"encoding": self.encoding, "trees": self.trees}
 
@@ -194,34 +174,21 @@ class OutcomeForest:
     # -- reading ----------------------------------------------------------------------------------
 
     def row(self, context: Flat) -> FloatArray:
-        """A checked context as numbers.
-
-        Args:
-            context: The context.
-        """
+        """A checked context as numbers."""
         return self.rows((context,), 1)[0]
 
     def rows(self, contexts: Iterable[Flat], many: int) -> FloatArray:
-        """Checked contexts as numbers.
-
-        Args:
-            contexts: The contexts.
-            many: How many there are.
-        """
+        """So many checked contexts as numbers."""
         found = np.empty((many, len(self.encoding)))
         for k, context in enumerate(contexts):
             self.encoding.row(context, found[k])
         return found
 
     def mixtures(self, row: FloatArray, arms: IntArray) -> tuple[FloatArray, FloatArray, IntArray]:
-        """Outcomes in ascending order, the samples that each counts as, and how many there are, for each arm.
+        """The distributions of arms in a context as `row` returns it: what the kernel `mix_all` writes for each arm.
 
-        Args:
-            row: The context, as `row` returns it.
-            arms: The arms.
-
-        Returns:
-            A row of outcomes for each arm, with room for one more, the same of samples, and how many there are.
+        That is a row of outcomes, ascending, with room for one more; the samples that each of them counts as; and how
+        many outcomes there are.
         """
         places, counts = np.zeros((arms.size, WIDEST + 1)), np.zeros((arms.size, WIDEST + 1))
         sizes = np.zeros(arms.size, dtype=np.int64)
@@ -234,15 +201,9 @@ class OutcomeForest:
     def doubted(
         self, u: float, row: FloatArray, arms: IntArray, places: FloatArray, counts: FloatArray, sizes: IntArray
     ) -> None:
-        """Draw which outcomes count of each arm that has few in a context, since it may be another one there.
+        """Draw which outcomes count for arms that have few in a context, by a uniform draw (`forests/_reading.py`).
 
-        Args:
-            u: A uniform draw.
-            row: The context, as `row` returns it.
-            arms: The arms.
-            places: What `mixtures` returned, which is written over.
-            counts: The same.
-            sizes: The same.
+        What `mixtures` returned for the context and the arms is overwritten.
         """
         step = (self._place, u, row, arms, places, counts, sizes, DOUBT)
         if self._doubting is None:
@@ -252,24 +213,14 @@ class OutcomeForest:
     def weights(self, context: Mapping[str, Any], arm: int) -> tuple[FloatArray, FloatArray]:
         """The distribution of an arm's outcomes in a context: outcomes in ascending order, and their shares.
 
-        Args:
-            context: Features by name.
-            arm: The number of the arm.
-
-        Returns:
-            Outcomes and shares that sum to 1; both are empty for an arm that was never seen.
+        Shares sum to 1; both arrays are empty for an arm that was never seen.
         """
         places, counts, sizes = self.mixtures(self.row(checked_context(context)), np.array([arm]))
         size = int(sizes[0])
         return places[0, :size], counts[0, :size] / max(float(counts[0, :size].sum()), 1e-300)
 
     def basis(self, context: Flat, arm: int) -> tuple[float, list[str]]:
-        """On how many samples an arm's distribution in a context rests, and the features that parted them from others.
-
-        Args:
-            context: A context, as `checked_context` returns it.
-            arm: The number of the arm.
-        """
+        """On how many samples an arm's distribution in a context rests, and by which features they were chosen."""
         row, trees = self.row(context), self.trees
         _, counts, sizes = self.mixtures(row, np.array([arm]))
         found, names = np.empty((1, trees.home.shape[0]), dtype=np.int64), [name for _, name in self.encoding.columns]
@@ -286,22 +237,13 @@ class OutcomeForest:
         return float(counts[0, : sizes[0]].sum()), used
 
     def cells_of(self, rows: FloatArray, whose: IntArray) -> IntArray:
-        """The cell of each pair of a context and an arm in each tree, from 0 to before `n_cells`.
-
-        Args:
-            rows: Contexts as `rows` returns them.
-            whose: The number of an arm for each.
-        """
+        """The cell of each pair of a context (`rows`) and an arm in each tree, a number below `n_cells`."""
         found = np.empty((whose.size, self.trees.home.shape[0]), dtype=np.int64)
         nodes_for(self.trees, rows, whose, found)
         return found * self.n_arms + whose[:, None]
 
     def recent(self, many: int) -> list[Flat]:
-        """The last contexts that were learned from, newest first.
-
-        Args:
-            many: How many, at most.
-        """
+        """The last contexts that were learned from, newest first, at most so many."""
         told, window = int(self.trees.clock[TOLD]), self.trees.raw.size
         last = [k % window for k in range(told - 1, max(told - 1 - min(many, window), -1), -1)]
         return [self.encoding.context(row) for row in self.trees.rows[last].tolist()]
@@ -309,16 +251,15 @@ class OutcomeForest:
     def splits(self) -> dict[str, int]:
         """How many splits of all trees ask about each feature, those with the most outcomes behind them first."""
         nodes, names = self.trees.nodes[: self.trees.clock[NODES]], [name for _, name in self.encoding.columns]
-        weight = np.bincount(
-            nodes[:, FEATURE][nodes[:, FEATURE] >= 0], nodes[:, SEEN][nodes[:, FEATURE] >= 0], minlength=len(names)
-        )
-        many = np.bincount(nodes[:, FEATURE][nodes[:, FEATURE] >= 0], minlength=len(names))
+        inner = nodes[nodes[:, FEATURE] >= 0]
+        weight = np.bincount(inner[:, FEATURE], inner[:, SEEN], minlength=len(names))
+        many = np.bincount(inner[:, FEATURE], minlength=len(names))
         return {names[k]: int(many[k]) for k in np.argsort(-weight, kind="stable").tolist() if many[k]}
 
     # -- files ------------------------------------------------------------------------------------
 
     def document(self) -> dict[str, Any]:
-        """All of it, as JSON can say it."""
+        """The forest as JSON."""
         trees, clock = self.trees, self.trees.clock.tolist()
         used, nodes = min(clock[TOLD], trees.raw.size), clock[NODES]
         inner = np.flatnonzero(trees.nodes[:nodes, FEATURE] >= 0)
@@ -346,12 +287,7 @@ class OutcomeForest:
 
     @classmethod
     def of(cls, document: Any, n_arms: int) -> OutcomeForest:
-        """The forest that a document describes, which kernels can read without leaving their arrays.
-
-        Args:
-            document: What `document` returned.
-            n_arms: The number of arms.
-        """
+        """The forest that a document describes, which kernels can read without leaving their arrays."""
         encoding = Encoding.of(document["encoding"])
         columns, window = len(encoding), whole(document["window"], "the window", 1, 2**24)
         clock = array_like(document["clock"], np.zeros(4, dtype=np.int64), "the clock")
@@ -371,7 +307,7 @@ class OutcomeForest:
             trees.rows[k] = array_like(numbers, trees.rows[k], "a context")
         trees.whose[:used] = whole_list(document["arms"], "an arm", 0)
         trees.raw[:used] = finite_list(document["outcomes"], "an outcome")
-        require((trees.whose < n_arms).all(), "an arm is none")
+        require((trees.whose < n_arms).all(), "an arm is out of range")
         trees.nodes[:nodes] = array_like(document["nodes"], trees.nodes[:nodes], "nodes")
         trees.thresholds[:nodes] = finite_list(document["thresholds"], "a threshold")
         features, children = trees.nodes[:nodes, FEATURE], trees.nodes[:nodes, CHILD]
@@ -379,7 +315,7 @@ class OutcomeForest:
         below = children[inner]
         require((features < columns).all() and (trees.nodes[:nodes, KIND] <= PRESENT).all(), "a condition is wrong")
         require((below > inner).all() and (below + 1 < nodes).all(), "a node has no children")
-        require((trees.nodes[:nodes, [SEEN, DUE]] >= 0).all(), "a node has seen less than nothing")
+        require((trees.nodes[:nodes, [SEEN, DUE]] >= 0).all(), "a count of a node is negative")
         for name in ("cuts", "tables", "odds"):
             array = getattr(trees, name)
             array[inner] = array_like(document[name], array[inner], name)
@@ -392,9 +328,7 @@ class OutcomeForest:
             trees.places[k, :size] = finite_list(places, "an outcome")
             trees.counts[k, :size] = finite_list(counts, "a count")
             trees.sizes[k] = size
-            require(
-                (np.diff(trees.places[k, :size]) >= 0.0).all() and (trees.counts[k, :size] > 0.0).all(),
-                "a sketch is wrong",
-            )
+            ascend = (np.diff(trees.places[k, :size]) >= 0.0).all()
+            require(ascend and (trees.counts[k, :size] > 0.0).all(), "a sketch is wrong")
         find_homes(trees)
         return cls._of(encoding, trees)

@@ -1,8 +1,9 @@
-"""A lottery that is shifted and scaled."""
+"""Lotteries that are made of others: shifted and scaled, and mixtures."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -32,22 +33,16 @@ def moved(lottery: Lottery, shift: float = 0.0, scale: float = 1.0) -> Lottery:
     return Affine(lottery, shift, scale)
 
 
+@dataclass(frozen=True, repr=False)
 class Affine(Lottery):
     """The distribution of `shift + scale X` for a continuous X."""
 
-    def __init__(self, of: Lottery, shift: float, scale: float) -> None:
-        self.of, self.shift, self.scale = of, shift, scale
+    of: Lottery
+    shift: float
+    scale: float
 
     def __repr__(self) -> str:
         return f"moved({self.of!r}, {self.shift:g}, {self.scale:g})"
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Affine):
-            return False
-        return (self.of, self.shift, self.scale) == (other.of, other.shift, other.scale)
-
-    def __hash__(self) -> int:
-        return hash((self.of, self.shift, self.scale))
 
     def _back(self, x: FloatArray) -> FloatArray:
         return (np.asarray(x) - self.shift) / self.scale
@@ -180,7 +175,4 @@ class Mixture(Lottery):
 
 
 def _log_sum(terms: list[FloatArray]) -> FloatArray:
-    total = terms[0]
-    for term in terms[1:]:
-        total = np.logaddexp(total, term)
-    return np.minimum(total, 0.0)  # rounding past probability 1
+    return np.minimum(np.logaddexp.reduce(terms), 0.0)  # rounding past probability 1

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy  # its parts are loaded when they are used
@@ -16,38 +17,8 @@ from allais.lotteries.base import Lottery
 LEVELS = np.array([1e-9, 1e-6, 1e-3, 0.01, 0.05, 0.25, 0.5])
 
 
-class TwoNumbers(Lottery):
-    """A distribution that is known by two numbers."""
-
-    names: ClassVar[tuple[str, str]]
-
-    @property
-    def numbers(self) -> tuple[float, float]:
-        """The two numbers, in the order of `names`."""
-        first, second = self.names
-        return getattr(self, first), getattr(self, second)
-
-    def __repr__(self) -> str:
-        first, second = self.numbers
-        return f"{type(self).__name__}({first:g}, {second:g})"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, TwoNumbers) and type(self) is type(other) and self.numbers == other.numbers
-
-    def __hash__(self) -> int:
-        return hash((type(self), self.numbers))
-
-    def as_setting(self) -> dict[str, Any]:
-        """What a file holds of it."""
-        return {"type": type(self).__name__, **dict(zip(self.names, self.numbers, strict=True))}
-
-    @classmethod
-    def from_setting(cls, content: dict[str, Any], trust: tuple[str, ...]) -> Lottery:
-        """The lottery that a file describes."""
-        return cls(**content)
-
-
-class Normal(TwoNumbers):
+@dataclass(frozen=True, repr=False)
+class Normal(Lottery):
     """The normal distribution.
 
     Args:
@@ -58,39 +29,43 @@ class Normal(TwoNumbers):
     (-inf, inf)
     """
 
-    names = ("mean", "sd")
+    mean: float = 0.0
+    sd: float = 1.0
 
-    def __init__(self, mean: float = 0.0, sd: float = 1.0) -> None:
-        self._mean = real("mean", mean)
-        self.sd = positive("sd", sd)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mean", real("mean", self.mean))
+        object.__setattr__(self, "sd", positive("sd", self.sd))
+
+    def __setstate__(self, state: dict[str, float]) -> None:
+        self.__dict__.update({"mean": state.get("_mean", 0.0), **state})  # `_mean`: as version 0.2.0 pickled it
+
+    def __repr__(self) -> str:
+        return f"Normal({self.mean:g}, {self.sd:g})"
 
     @property
     def support(self) -> tuple[float, float]:
         return -np.inf, np.inf
 
-    @property
-    def mean(self) -> float:
-        return self._mean
-
     def log_survival(self, x: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):  # far beyond any number of sds
-            return scipy.special.log_ndtr((self._mean - x) / self.sd)
+            return scipy.special.log_ndtr((self.mean - x) / self.sd)
 
     def log_cdf(self, x: FloatArray) -> FloatArray:
         with np.errstate(over="ignore"):
-            return scipy.special.log_ndtr((x - self._mean) / self.sd)
+            return scipy.special.log_ndtr((x - self.mean) / self.sd)
 
     def quantile(self, p: FloatArray) -> FloatArray:
-        return self._mean + self.sd * scipy.special.ndtri(p)
+        return self.mean + self.sd * scipy.special.ndtri(p)
 
     def landmarks(self) -> FloatArray:
-        return self._mean + self.sd * np.array([-6.0, -3.0, -1.0, 0.0, 1.0, 3.0, 6.0])
+        return self.mean + self.sd * np.array([-6.0, -3.0, -1.0, 0.0, 1.0, 3.0, 6.0])
 
     def _sample(self, rng: np.random.Generator, size: int) -> FloatArray:
-        return rng.normal(self._mean, self.sd, size)
+        return rng.normal(self.mean, self.sd, size)
 
 
-class Uniform(TwoNumbers):
+@dataclass(frozen=True, repr=False)
+class Uniform(Lottery):
     """Every outcome between low and high is equally likely.
 
     Args:
@@ -101,12 +76,17 @@ class Uniform(TwoNumbers):
     5.0
     """
 
-    names = ("low", "high")
+    low: float = 0.0
+    high: float = 1.0
 
-    def __init__(self, low: float = 0.0, high: float = 1.0) -> None:
-        self.low, self.high = real("low", low), real("high", high)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", real("low", self.low))
+        object.__setattr__(self, "high", real("high", self.high))
         if self.low >= self.high:
             raise ValueError(f"low must lie below high; got {self.low:g} and {self.high:g}. Swap or widen them.")
+
+    def __repr__(self) -> str:
+        return f"Uniform({self.low:g}, {self.high:g})"
 
     @property
     def support(self) -> tuple[float, float]:
@@ -181,7 +161,7 @@ class Continuous(Lottery):
     @cached_property
     def _identity(self) -> Any:
         """What makes two distributions the same: their family with its parameters, or else the very object."""
-        from scipy import stats  # it is loaded, since the distribution came from there
+        from scipy import stats  # loaded already, since the distribution is from there
 
         name = getattr(getattr(self._distribution, "dist", None), "name", "")
         # one of scipy's own families is known by its name; others may hold anything

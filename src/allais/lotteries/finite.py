@@ -65,6 +65,7 @@ class Discrete(Lottery):
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Discrete)
+            and not isinstance(other, Empirical)  # which compares counts
             and np.array_equal(self._outcomes, other._outcomes)
             and np.array_equal(self._probabilities, other._probabilities)
         )

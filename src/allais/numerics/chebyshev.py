@@ -1,6 +1,6 @@
 """Functions of one variable as polynomials on cells: the one set-up and the one format of every table.
 
-A cell is fitted at Chebyshev's nodes and halved until it leaves out nothing to speak of. A table then holds a row for
+A cell is fitted at Chebyshev's nodes and halved until its error is negligible. A table then holds a row for
 each cell: where it starts, its centre, 1 / half-width, and the coefficients of the powers of
 s = (x - centre) / half-width.
 """
@@ -219,12 +219,11 @@ def location_table(weight: Weight, distribution: Distribution) -> LocationTable:
     pieces = []
     at_zero = left_tail
     if far_left > 0.0:
-        below = fit(gain_derivative, _breaks(-far_left, 0.0, corners), tolerance).antiderivative(left_tail)
-        at_zero = float(below(np.zeros(1))[0])
-        pieces.append(below)
+        pieces.append(fit(gain_derivative, _breaks(-far_left, 0.0, corners), tolerance).antiderivative(left_tail))
+        at_zero = float(pieces[0](np.zeros(1))[0])
     if far_right > 0.0:
-        above = fit(lambda u: -shortfall(u), _breaks(0.0, far_right, corners), tolerance).antiderivative(at_zero)
-        pieces.append(above)
+        above = fit(lambda u: -shortfall(u), _breaks(0.0, far_right, corners), tolerance)
+        pieces.append(above.antiderivative(at_zero))
     return LocationTable(joined(pieces))
 
 

@@ -7,7 +7,7 @@ on the doubles themselves.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -121,10 +121,7 @@ def integrate_tail(function: Integrand, start: float, reach: float, so_far: floa
     return integrate(in_logarithm, np.concatenate([[first], steps[steps < last], [last]]), so_far)
 
 
-class Tail(Protocol):
-    """The upper tail of a distribution at z: log P(Y > z) and log P(Y <= z)."""
-
-    def __call__(self, z: FloatArray, /) -> tuple[FloatArray, FloatArray]: ...
+Tail = Callable[[FloatArray], tuple[FloatArray, FloatArray]]  # log P(Y > z) and log P(Y <= z) at each z
 
 
 class HalfDistribution(NamedTuple):
@@ -135,6 +132,10 @@ class HalfDistribution(NamedTuple):
     end: float  # the largest outcome, or inf
     reach: float = 1e300  # how far an infinite tail can be looked at
 
+    def weighed(self, weight: Weight) -> Integrand:
+        """w(P(Y > z)) as a function of z."""
+        return lambda z: weight.of_logs(*self.tail(z))
+
 
 def distorted_integral(weight: Weight, side: HalfDistribution) -> Integral:
     """The integral of w(P(Y > z)) over z in (0, end).
@@ -143,7 +144,7 @@ def distorted_integral(weight: Weight, side: HalfDistribution) -> Integral:
     """
     if side.end <= 0.0:
         return Integral(0.0, 0.0)
-    weigh = _weighted(weight, side.tail)
+    weigh = side.weighed(weight)
     breaks = side.breaks[(side.breaks > 0.0) & (side.breaks < side.end)]
     if np.isfinite(side.end):
         return integrate(weigh, np.concatenate([[0.0], breaks, [side.end]]))
@@ -160,14 +161,6 @@ def distorted_integral(weight: Weight, side: HalfDistribution) -> Integral:
             "a value needs a distribution that is a number everywhere; this one is NaN in places. Repair it."
         )
     return total
-
-
-def _weighted(weight: Weight, tail: Tail) -> Callable[[FloatArray], FloatArray]:
-    def weigh(z: FloatArray) -> FloatArray:
-        log_above, log_below = tail(z)
-        return weight.of_logs(log_above, log_below)
-
-    return weigh
 
 
 FAR = 20.0  # a tail counts as a power law if it is one over more than this in log z
@@ -197,8 +190,8 @@ def _look_far(weight: Weight, side: HalfDistribution, start: float, scale: float
         return reach, Integral(np.inf, 0.0)
     with np.errstate(divide="ignore"):
         log_weighted = np.log(weight.of_logs(log_above, log_below))
-    if weight.resolution > 0.0:  # what is rounded away is extrapolated, and none of it is certain
-        seen = np.flatnonzero(log_weighted[: last + 1] > np.log(1e6 * weight.resolution))
+    if weight.resolution[0] > 0.0:  # what is rounded away is extrapolated, and none of it is certain
+        seen = np.flatnonzero(log_weighted[: last + 1] > np.log(1e6 * weight.resolution[0]))
         last = int(seen[-1]) if seen.size else 0
         if last < 1:
             return reach, Integral(0.0, 0.0)
@@ -209,7 +202,7 @@ def _look_far(weight: Weight, side: HalfDistribution, start: float, scale: float
     if derivative <= 1.0:
         return reach, Integral(np.inf, np.inf)  # finite or not, doubles do not reach it
     rest = float(np.exp(log_weighted[last] + log_z[last]) / (derivative - 1.0))
-    if weight.resolution > 0.0:
+    if weight.resolution[0] > 0.0:
         return reach, Integral(rest, rest)
     if not is_power_law:
         return reach, Integral(0.0, rest)

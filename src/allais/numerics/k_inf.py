@@ -9,9 +9,7 @@ import numpy as np
 from allais._kernels import kernel, routine
 from allais.numerics.table import Table, weigh
 
-DEEPEST = (
-    36.0  # the first place of a search, in logarithms: e^-36 of the stretch, beyond which no weight in use matters
-)
+DEEPEST = 36.0  # a search begins at e^-36 of the stretch, below which no weight in use matters
 GOLDEN = 0.6180339887498949
 MOST_STEPS = 60  # to invert a weight; ten are usual
 
@@ -102,17 +100,15 @@ def _lowest_share(distribution):
 
 @routine
 def _distance(distribution, amount, top, precision):
-    """KL to the nearest distribution with P(X = v_3) = top whose stretches are worth `amount`; infinite if there is
-    none.
+    """KL to the nearest distribution with P(X = v_3) = top whose stretches are worth `amount`; infinite without one.
 
     P(X >= v_2) need only be as large as the amount asks, and is best where the two lower values keep their
     proportion, or at that least probability.
     """
+    low, middle, high = distribution.v1, distribution.v2, distribution.v3
     free = 1.0 - _lowest_share(distribution) * (1.0 - top)
-    rest = amount - _part(distribution, distribution.v2, distribution.v3, top)
-    upper = _needed(
-        distribution, distribution.v1, distribution.v2, distribution.v2, 1.0, max(free, top), rest, precision
-    )
+    rest = amount - _part(distribution, middle, high, top)
+    upper = _needed(distribution, low, middle, middle, 1.0, max(free, top), rest, precision)
     if upper > 1.0:
         return np.inf
     return _term(distribution.p1, 1.0 - upper) + _term(distribution.p2, upper - top) + _term(distribution.p3, top)
@@ -121,30 +117,20 @@ def _distance(distribution, amount, top, precision):
 @routine
 def k_inf_of_three(distribution, target, effort):
     """The least KL from a distribution of three values to one on the same values that is worth at least `target`."""
-    precision = effort.precision
-    if distribution.v3 == distribution.v1:
-        return 0.0 if distribution.v1 >= target else np.inf
-    amount = target - (max(distribution.v1, 0.0) + min(distribution.v3, 0.0))
-    if distribution.v3 == distribution.v2:  # two values: the nearest distribution lies where the target is just met
+    precision, seen = effort.precision, distribution.p3
+    low, middle, high = distribution.v1, distribution.v2, distribution.v3
+    if high == low:
+        return 0.0 if low >= target else np.inf
+    amount = target - (max(low, 0.0) + min(high, 0.0))
+    if high == middle:  # two values: the nearest distribution lies where the target is just met
         upper = distribution.p2 + distribution.p3
-        q = _needed(distribution, distribution.v1, distribution.v2, distribution.v2, 1.0, upper, amount, precision)
+        q = _needed(distribution, low, middle, middle, 1.0, upper, amount, precision)
         return np.inf if q > 1.0 else _term(upper, q) + _term(distribution.p1, 1.0 - q)
-    # The chance of the best outcome is never below the share that was seen, nor below what is needed if v2 were sure
-    # otherwise; and never above what is enough when the others keep their proportion, since more would only cost more.
-    sure = amount - _part(distribution, distribution.v1, distribution.v2, 1.0)
-    first = _needed(
-        distribution, distribution.v2, distribution.v3, distribution.v3, 1.0, distribution.p3, sure, precision
-    )
-    last = _needed(
-        distribution,
-        distribution.v1,
-        distribution.v2,
-        distribution.v3,
-        _lowest_share(distribution),
-        distribution.p3,
-        amount,
-        precision,
-    )
+    # The chance of the best outcome is at least the share that was seen, and at least what is needed if v2 were sure
+    # otherwise; it is at most what is enough when the others keep their proportion, since more would only cost more.
+    sure = amount - _part(distribution, low, middle, 1.0)
+    first = _needed(distribution, middle, high, high, 1.0, seen, sure, precision)
+    last = _needed(distribution, low, middle, high, _lowest_share(distribution), seen, amount, precision)
     if first > 1.0 or last > 1.0:
         return np.inf
     best = min(_distance(distribution, amount, first, precision), _distance(distribution, amount, last, precision))

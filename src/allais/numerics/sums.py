@@ -68,7 +68,7 @@ def _weighted_sum(weight: Weight, steps: FloatArray, upper: FloatArray, lower: F
     """sum of step * w(upper), in blocks that stay in the processor's cache; and what a rounded curve may hide of it."""
     blocks = [slice(start, start + BLOCK) for start in range(0, steps.size, BLOCK)]
     total = math.fsum(np.sum(steps[part] * weight.of_tails(upper[part], lower[part])) for part in blocks)
-    if weight.resolution == weight.resolution_at_one == 0.0:  # a formula
+    if weight.resolution == (0.0, 0.0):  # a formula
         return total, 0.0
     return total, math.fsum(np.sum(steps[part] * weight.rounding(upper[part], lower[part])) for part in blocks)
 

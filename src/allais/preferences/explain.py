@@ -14,7 +14,7 @@ from allais.lotteries import Lottery
 from allais.numerics.integrals import integrate, integrate_tail
 from allais.preferences import valuation
 from allais.preferences.showing import Rows, as_frame, as_html
-from allais.preferences.valuation import level_of, percentile_in_words, sure_amount
+from allais.preferences.valuation import certainty_equivalent_in_words, sure_amount
 from allais.weights import Weight
 
 if TYPE_CHECKING:
@@ -81,29 +81,16 @@ class Explanation:
         return "contribution" if self.preference.utility is None else "weighted utility"
 
     def _in_words(self, digits: int) -> str:
-        if np.isnan(self.sure):
-            return f"has the value {self.value:.{digits}g}, which no sure outcome has"
-        if level_of(self.preference) is not None:
-            return percentile_in_words(self.preference, self.sure, digits=digits)
-        return f"feels like {self.sure:.{digits}g} for sure"
+        return certainty_equivalent_in_words(self.preference, self.value, digits=digits)
 
     def __str__(self) -> str:
-        header = ("outcome", "probability", "decision weight", self.contribution)
-        rows = [
-            (label, small_share(p), small_share(w), f"{c:.4f}")
-            for label, p, w, c in zip(
-                (*self.labels, "total"),
-                np.append(self.probabilities, self.probabilities.sum()),
-                np.append(self.decision_weights, self.decision_weights.sum()),
-                np.append(self.contributions, self.value),
-                strict=True,
-            )
-        ]
-        widths = [max(len(row[column]) for row in (header, *rows)) for column in range(4)]
-        lines = [
-            "   ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in (header, *rows)
-        ]
-        return "\n".join([*(line.rstrip() for line in lines), self._in_words(6)])
+        header = "outcome", "probability", "decision weight", self.contribution
+        each = zip(self.labels, self.probabilities, self.decision_weights, self.contributions, strict=True)
+        total = "total", self.probabilities.sum(), self.decision_weights.sum(), self.value
+        rows = [header, *((label, small_share(p), small_share(w), f"{c:.4f}") for label, p, w, c in (*each, total))]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ("   ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+        return "\n".join([*lines, self._in_words(6)])
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw two stacked bars: the probabilities of the outcomes, and their decision weights.
@@ -152,18 +139,14 @@ def explain(preference: Preference, lottery: Lottery) -> Explanation:
     finite = lottery.as_finite()
     if finite is None:
         return _explain_bins(preference, lottery, value)
-    outcomes = finite.outcomes[::-1] if preference.costs else finite.outcomes  # worst first
-    order = slice(None, None, -1) if preference.costs else slice(None)
-    at_least, below = finite.at_least, finite.below
+    utility, at_least, below = valuation.utilities_of(preference, finite)
     up_to, above = np.append(below[1:], 1.0), np.append(at_least[1:], 0.0)
-    if preference.costs:
-        at_least, below, up_to, above = up_to, above, at_least, below
-    utility = preference.utilities(finite.outcomes)
     gain_weight = preference.gains.of_tails(at_least, below) - preference.gains.of_tails(above, up_to)
     loss_weight = preference.losses.of_tails(up_to, above) - preference.losses.of_tails(below, at_least)
-    weights = np.where(utility >= 0.0, gain_weight, loss_weight)[order]
-    labels = tuple(f"{outcome:.6g}" for outcome in outcomes)
-    return Explanation(preference, labels, finite.probabilities[order], weights, weights * utility[order], value)
+    weights = np.where(utility >= 0.0, gain_weight, loss_weight)
+    worst_first = slice(None, None, -1 if preference.costs else 1)
+    labels = tuple(f"{outcome:.6g}" for outcome in finite.outcomes[worst_first])
+    return Explanation(preference, labels, finite.probabilities[worst_first], weights, weights * utility, value)
 
 
 def _explain_bins(preference: Preference, lottery: Lottery, value: float) -> Explanation:
@@ -172,24 +155,14 @@ def _explain_bins(preference: Preference, lottery: Lottery, value: float) -> Exp
     cuts = np.concatenate([lottery.quantile(CUTS), _gaps(lottery, preference.reference), [preference.reference]])
     inner = np.unique(cuts)
     edges = np.concatenate([[low], inner[(inner > low) & (inner < high)], [high]])
-    labels, probabilities, weights, contributions = [], [], [], []
+    bins = []
     for left, right in pairwise(edges.tolist()):
-        inside = _between(lottery, left, right)
         is_gain = (right > preference.reference) != preference.costs
-        weight, contribution = _bin(preference, lottery, left, right, gain=is_gain)
-        labels.append(_label(left, right))
-        probabilities.append(inside)
-        weights.append(weight)
-        contributions.append(contribution)
-    order = slice(None, None, -1) if preference.costs else slice(None)
-    return Explanation(
-        preference,
-        tuple(labels[order]),
-        np.array(probabilities[order]),
-        np.array(weights[order]),
-        np.array(contributions[order]),
-        value,
-    )
+        counted = _bin(preference, lottery, left, right, gain=is_gain)
+        bins.append((_label(left, right), _between(lottery, left, right), *counted))
+    labels, *columns = zip(*(reversed(bins) if preference.costs else bins), strict=True)
+    probabilities, weights, contributions = map(np.array, columns)
+    return Explanation(preference, labels, probabilities, weights, contributions, value)
 
 
 def _gaps(lottery: Lottery, reference: float) -> FloatArray:
@@ -224,10 +197,7 @@ def _bin(preference: Preference, lottery: Lottery, left: float, right: float, *,
     sign = 1.0 if gain else -1.0
     weight = preference.gains if gain else preference.losses
     side = valuation.half_of(preference, lottery, sign, weight)
-
-    def weighted(z: FloatArray) -> FloatArray:
-        return weight.of_logs(*side.tail(z))
-
+    weighted = side.weighed(weight)
     upward = gain != preference.costs  # whether larger outcomes lie further out on this side
     inner, outer = (left, right) if upward else (right, left)
     near = max(sign * float(preference.utilities(np.array(inner))), 0.0)

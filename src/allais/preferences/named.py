@@ -11,6 +11,7 @@ from allais import weights
 from allais._checks import brief, nearest, real, share
 from allais.preferences.preference import Preference
 from allais.preferences.valuation import is_mean as is_mean
+from allais.preferences.valuation import is_undistorted
 from allais.preferences.valuation import level_of as level_of
 from allais.weights import Identity, Mixed, Step, TailAverage, Weight
 
@@ -18,7 +19,7 @@ SPOKEN = {"TverskyKahneman": "Tversky-Kahneman", "GonzalezWu": "Gonzalez-Wu", "I
 
 
 def in_words(preference: Preference) -> str:
-    """What somebody goes by, as short as a label.
+    """A preference as a short label.
 
     >>> in_words(Preference(TverskyKahneman(0.61), TverskyKahneman(0.69)))
     'Tversky-Kahneman 0.61, losses 0.69'
@@ -36,7 +37,7 @@ def in_words(preference: Preference) -> str:
         parts = zip(gains.shares, gains.weights, strict=True)
         each = ((part, Preference.rank_dependent(one, costs=preference.costs)) for part, one in parts)
         text = " + ".join(f"{part:.3g} x {in_words(one)}" for part, one in each)
-    elif isinstance(gains, Identity) and isinstance(losses, Identity):
+    elif is_undistorted(preference):
         text = "the mean"
     else:
         text = _weight(gains)
@@ -50,7 +51,7 @@ FELT = "feels like"  # the heading of certainty equivalents that have no name of
 
 
 def heading_of(preference: Preference) -> str:
-    """What a column of certainty equivalents is called: what they are, if they are known by a name.
+    """The heading of a column of certainty equivalents: their own name, if they have one.
 
     >>> heading_of(expected_value()), heading_of(quantile(0.95)), heading_of(cvar(0.1))
     ('the mean', 'percentile 95', 'feels like')

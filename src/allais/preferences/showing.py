@@ -56,7 +56,7 @@ def rows_of(self: Tabular | Framed) -> Rows:
 
 
 def as_html(self: Tabular | Framed) -> str:
-    """What a notebook shows: a sentence and a table, of which the first rows."""
+    """What a notebook shows: a sentence and the first rows of a table."""
     return html_table(self.headline, rows_of(self))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,18 +13,12 @@ from allais.numerics.integrals import LARGEST, smallest
 
 
 class Utility(Protocol):
-    """An increasing function of gains (x > 0) and losses (x < 0) with u(0) = 0, on arrays."""
+    """An increasing function of gains (x > 0) and losses (x < 0) with u(0) = 0, on arrays.
+
+    One with a method `inverse` is inverted by it, any other by bisection.
+    """
 
     def __call__(self, x: FloatArray, /) -> FloatArray: ...
-
-
-@runtime_checkable
-class InvertibleUtility(Protocol):
-    """A utility that knows its own inverse; others are inverted by bisection."""
-
-    def inverse(self, value: FloatArray, /) -> FloatArray:
-        """The outcome with this utility."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -107,8 +101,8 @@ def inverse(utility: Utility | None, value: FloatArray) -> FloatArray:
     """The outcome with a given utility: infinite beyond what the utility reaches."""
     if utility is None:
         return value
-    if isinstance(utility, InvertibleUtility):
-        return utility.inverse(value)
+    if (known := getattr(utility, "inverse", None)) is not None:
+        return known(value)
     target = np.asarray(value, dtype=np.float64)
 
     def reached(outcome: FloatArray) -> NDArray[np.bool_]:

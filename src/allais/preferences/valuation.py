@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, IntArray, finite_array
 from allais.errors import UndefinedValueError
-from allais.lotteries import Lottery
+from allais.lotteries import Discrete, Lottery
 from allais.numerics import HalfDistribution, Parts, distorted_integral, finite_parts, normal_table
 from allais.weights import Identity, Step, Weight
 from allais.weights.bounds import certified_maximum
@@ -25,12 +25,7 @@ def parts(preference: Preference, lottery: Lottery) -> Parts:
     """The gain part and the loss part, with a bound on the error of their difference."""
     finite = lottery.as_finite()
     if finite is not None:
-        utility = preference.finite_utilities("outcomes", finite.outcomes)
-        at_least, below = finite.at_least, finite.below
-        if preference.costs:  # the order turns: P(Y >= y) is P(X <= x)
-            utility, up_to, above = utility[::-1], np.append(below[1:], 1.0), np.append(at_least[1:], 0.0)
-            at_least, below = up_to[::-1], above[::-1]
-        return finite_parts(utility, at_least, below, preference.gains, preference.losses)
+        return finite_parts(*utilities_of(preference, finite), preference.gains, preference.losses)
     gain = distorted_integral(preference.gains, half_of(preference, lottery, 1.0, preference.gains))
     loss = distorted_integral(preference.losses, half_of(preference, lottery, -1.0, preference.losses))
     if math.isinf(gain.value) and math.isinf(loss.value):
@@ -39,6 +34,15 @@ def parts(preference: Preference, lottery: Lottery) -> Parts:
             "Bound the outcomes, or use a weight that is less steep at 0."
         )
     return Parts(gain.value, loss.value, gain.error + loss.error)
+
+
+def utilities_of(preference: Preference, lottery: Discrete) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The utilities of outcomes, ascending, and P(U >= u) and P(U < u) for each."""
+    utility = preference.finite_utilities("outcomes", lottery.outcomes)
+    if not preference.costs:
+        return utility, lottery.at_least, lottery.below
+    up_to, above = np.append(lottery.below[1:], 1.0), np.append(lottery.at_least[1:], 0.0)
+    return utility[::-1], up_to[::-1], above[::-1]  # the order turns: U >= u where X <= x
 
 
 BLOCK = 1 << 15  # shares at a time: the dozen temporaries of a weight then fit into a cache of a few megabytes
@@ -84,21 +88,21 @@ def values(preference: Preference, outcomes: ArrayLike, shares: ArrayLike) -> Fl
 
 EXTREME = 10  # outcomes, of 500 or more, on which no more than half of a variance may rest
 PART = 50  # of fewer outcomes, one in so many counts as extreme
-REPEATED = 3  # an outcome that was seen so often is no end of a tail
-USUAL = 2.0  # and no more than so many times what rests on them where outcomes are normal: all of it, for a small CVaR
+REPEATED = 3  # an outcome that was seen so often does not count as extreme
+USUAL = 2.0  # nor more than so many times the share for normal outcomes, which is all of it for a small CVaR
 
 
 class Tail(NamedTuple):
     """How much of the variance of an estimated value rests on its most extreme outcomes."""
 
-    extreme: int  # of all outcomes, so many have the greatest influence
+    extreme: int  # how many outcomes count as extreme
     outcomes: int
-    share: float  # of the variance, that they make
-    usual: float  # what they would make of it if the outcomes were normal
+    share: float  # of the variance that rests on these
+    usual: float  # the same share for normal outcomes
 
     @property
     def heavy(self) -> bool:
-        """Whether so much rests on so few that the central limit theorem is not to be trusted yet."""
+        """Whether so much rests on so few that the central limit theorem cannot be trusted yet."""
         return self.share > max(0.5, USUAL * self.usual)
 
 
@@ -126,7 +130,7 @@ def tail(preference: Preference, outcomes: FloatArray, counts: ArrayLike) -> Tai
 
 
 def influence(preference: Preference, felt: FloatArray, times: FloatArray | IntArray) -> FloatArray:
-    """The influence function at ascending utilities that came so many times (`samples/influence.py`, as arrays)."""
+    """The influence function at ascending utilities with their counts (`samples/influence.py`, as arrays)."""
     n, below = float(times.sum()), np.cumsum(times)[:-1]
     above = n - below  # the derivative of a weight is taken over one sample
     rises = np.diff(np.maximum(felt, 0.0)) * n * (preference.gains(above / n) - preference.gains((above - 1.0) / n))
@@ -238,14 +242,18 @@ def amount(number: float, unit: str = "", digits: int = 4) -> str:
     return f"{text} {unit.removesuffix('s') if one else unit}".rstrip()
 
 
+def is_undistorted(preference: Preference) -> bool:
+    """Whether no weight distorts probabilities, so that values are mean utilities."""
+    return isinstance(preference.gains, Identity) and isinstance(preference.losses, Identity)
+
+
 def is_mean(preference: Preference) -> bool:
-    """Whether somebody goes by the mean: no weight and no utility distorts it.
+    """Whether the value is the mean: no weight and no utility distorts it.
 
     >>> is_mean(expected_value(costs=True)), is_mean(cvar(0.1))
     (True, False)
     """
-    weights = preference.gains, preference.losses
-    return preference.utility is None and all(isinstance(weight, Identity) for weight in weights)
+    return preference.utility is None and is_undistorted(preference)
 
 
 def level_of(preference: Preference) -> float | None:
@@ -265,7 +273,7 @@ IRREGULAR = {"person": "people"}
 
 
 def percentile_in_words(preference: Preference, outcome: float, unit: str = "", digits: int = 4) -> str:
-    """What a percentile of so much means, in a sentence; "ms per request" says what outcomes are of.
+    """What a percentile means, in a sentence; in a unit such as "ms per request", outcomes are those of requests.
 
     >>> percentile_in_words(quantile(0.95, costs=True), 212.0, "ms per request")
     '19 of 20 requests take at most 212 ms'
@@ -302,7 +310,7 @@ def _plural(noun: str) -> str:
 def certainty_equivalent_in_words(
     preference: Preference, value: float, unit: str = "", digits: int = 4, subject: Literal["", "it"] = ""
 ) -> str:
-    """A value as the sure amount that is worth as much, or what it means as a percentile; as it is where there is none.
+    """A value as the sure amount that is worth as much, or as a percentile; the value itself where there is none.
 
     >>> certainty_equivalent_in_words(Preference.tversky_kahneman(), 6.23332, "francs", subject="it")
     'it feels like 8 francs for sure'
@@ -315,7 +323,7 @@ def certainty_equivalent_in_words(
 def sure_in_words(
     preference: Preference, sure: float, unit: str = "", digits: int = 4, subject: Literal["", "it"] = ""
 ) -> str:
-    """What a certainty equivalent means: by a percentile or the mean, people take it for what it is.
+    """A certainty equivalent in words: a percentile and a mean are called so.
 
     >>> sure_in_words(expected_value(), 8.0, "francs", subject="it"), sure_in_words(expected_value(), 8.0, "francs")
     ('its mean is 8 francs', 'mean 8 francs')
@@ -331,7 +339,7 @@ Counts = FloatArray | IntArray
 
 
 def grouped(outcomes: FloatArray, counts: Counts, most: int) -> tuple[FloatArray, Counts]:
-    """Outcomes with their counts, at most so many: rare ends stay apart, neighbours in the middle share their mean."""
+    """Outcomes with counts, at most `most`: rare ends stay apart, neighbours in the middle become their mean."""
     if outcomes.size <= most:
         return outcomes, counts
     order = np.argsort(outcomes)

@@ -52,7 +52,7 @@ def cell_of_outcome(cells, first, last, utility):
 
 
 def spread_out(utility: FloatArray, raw: FloatArray, counts: IntArray, cells: FloatArray) -> FloatArray:
-    """A table with a column for each outcome of an arm; an outcome that stands for no cell is both of its own ends."""
+    """A table with a column for each outcome of an arm; an outcome that is in no cell is both of its own ends."""
     table = np.stack([utility, utility, utility, raw, raw, raw, utility * counts])
     if cells.shape[1]:
         where = np.searchsorted(cells[LOW], utility, side="right") - 1

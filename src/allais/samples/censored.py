@@ -1,4 +1,4 @@
-"""The most likely distribution of outcomes of which some are censored, its value, and how sure both are.
+"""The most likely distribution of outcomes of which some are censored, its value, and the uncertainty of both.
 
 An outcome of which only "at least 30" is known counts for all that lies at 30 or beyond it, in proportion to what the
 others show there. With cuts on one side that is the product-limit estimate (Kaplan and Meier 1958; Efron 1967:
@@ -25,7 +25,7 @@ from allais.samples.draws import gamma, stream_of
 from allais.weights import Weight
 
 CLOSE = 1e-9  # how far the most likely distribution may be from a fixed point, as a share of a mass
-CLOSE_DRAW = 1e-4  # the same for a draw, which chance moves by far more
+CLOSE_DRAW = 1e-4  # the same for a draw, whose random error is far larger
 MOST_STEPS = 20_000  # of the iteration, should it come closer ever more slowly
 ROUNDED = 1e-9  # what rounding adds to a share
 
@@ -136,10 +136,10 @@ class Places(NamedTuple):
     first: IntArray  # the first place of each cut, and the first after its last
     last: IntArray
     mass: FloatArray  # how many outcomes have each cut
-    beyond: NDArray[np.bool_]  # whether nothing more is known of mass there than that it lies there or beyond
+    beyond: NDArray[np.bool_]  # whether mass there may lie anywhere beyond, too
 
     def share_beyond(self) -> float:
-        """The share of the most likely distribution of which no more is known than the cut that it is placed at."""
+        """The share of the most likely distribution that may lie anywhere beyond the cut at which it is placed."""
         masses = self.masses() if self.beyond.any() else np.zeros(self.at.size)
         return float(masses[self.beyond].sum() / max(masses.sum(), 1.0))
 
@@ -157,7 +157,7 @@ class Places(NamedTuple):
 
 
 def innermost(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Where cuts meet: the ends of what lies between the last lower end and the first upper end of some, ascending."""
+    """Turnbull's innermost intervals, ascending: from a lower end to the next end, where that is an upper one."""
     ends = np.concatenate([low, high])
     upper = np.repeat([0, 1], low.size)
     order = np.lexsort((upper, ends))
@@ -183,10 +183,8 @@ def places_of(
     inner, outer = innermost(low, high)
     empty = np.searchsorted(at, inner, side="left") == np.searchsorted(at, outer, side="right")
     inner, outer = inner[empty], outer[empty]
-    if bounds is not None:
-        more = np.where(np.isinf(outer), bounds[1], np.where(np.isinf(inner), bounds[0], 0.5 * inner + 0.5 * outer))
-    else:
-        more = np.where(np.isinf(outer), inner, np.where(np.isinf(inner), outer, 0.5 * inner + 0.5 * outer))
+    lowest, highest = (outer, inner) if bounds is None else bounds
+    more = np.where(np.isinf(outer), highest, np.where(np.isinf(inner), lowest, 0.5 * inner + 0.5 * outer))
     joined = np.concatenate([at, more])
     order = np.argsort(joined, kind="stable")
     joined, base = joined[order], np.concatenate([counts, np.zeros(more.size)])[order]
@@ -212,15 +210,9 @@ def parts_of_masses(preference: Preference, at: FloatArray, masses: FloatArray) 
 
 
 def in_a_sentence(what: str, preference: Preference, told: int, many: int, ends: Sequence[float], beyond: float) -> str:
-    """How many outcomes are not finished, and what that leaves open.
+    """How many of `told` outcomes are not finished, and what that leaves open.
 
-    Args:
-        what: Outcomes of what.
-        preference: What values them.
-        told: How many there are.
-        many: How many of them are not finished.
-        ends: The least value that they may come to have, the estimated one, and the greatest.
-        beyond: The share of the distribution that lies beyond all that were seen.
+    The ends are the least value that they may come to have, the estimated one, and the greatest.
 
     >>> in_a_sentence("trips", Preference(Identity(), costs=True), 4, 1, (-math.inf, -31.25, -28.75), 0.0)
     '1 of 4 trips is unfinished. The mean is 31.25 if they were cut off for other reasons than what would have come; \
@@ -271,7 +263,7 @@ class Sweep(NamedTuple):
         return self.upward != self.preference.costs
 
     def at_risk(self) -> FloatArray:
-        """How many are known to reach each place, and were not cut off at or before it."""
+        """How many outcomes reach each place and were not cut off at or before it."""
         return np.asarray(np.cumsum((self.seen + self.cut)[::-1])[::-1] - self.cut)
 
     def left(self) -> FloatArray:
@@ -290,7 +282,7 @@ class Sweep(NamedTuple):
         return self.at.size - bool(self.beyond[-1])
 
     def open_from(self, known: int, far: float) -> Sweep:
-        """The same with all that lies beyond so many places at its far end."""
+        """The same with all mass beyond the first `known` places at a far end."""
         rest, cut = self.masses[known:].sum(), self.seen[known:].sum() + self.cut[known:].sum()
         return self._replace(
             at=np.append(self.at[:known], far),
@@ -300,14 +292,14 @@ class Sweep(NamedTuple):
         )
 
     def value(self, masses: FloatArray) -> float:
-        """The value of masses; infinite where what lies at an infinite end has a weight."""
+        """The value of masses; infinite where mass at an infinite end has a positive weight."""
         weight, rest = self.preference.gains if self.rises else self.preference.losses, masses[-1] / masses.sum()
         if math.isinf(self.at[-1]) and weight(float(rest)) > 0.0:
             return math.inf if self.rises else -math.inf
         return value_of_masses(self.preference, self.finite(), masses)
 
     def finite(self) -> FloatArray:
-        """The places; a last one that is infinite is moved, since this is for what weighs nothing there."""
+        """The places, an infinite last one moved to its neighbour: for masses that have no weight there."""
         return np.append(self.at[:-1], self.at[-2:-1]) if math.isinf(self.at[-1]) else self.at
 
     def rates(self) -> FloatArray:
@@ -338,9 +330,8 @@ class Sweep(NamedTuple):
         utility = preference.utilities(self.finite())
         gain, loss = (np.abs(np.diff(side(utility, 0.0))) for side in (np.maximum, np.minimum))
         better, worse = (left, 1.0 - left) if self.rises else (1.0 - left, left)
-        steep = gain * _derivative(preference.gains, better, total) + loss * _derivative(
-            preference.losses, worse, total
-        )
+        steep = gain * _derivative(preference.gains, better, total)
+        steep += loss * _derivative(preference.losses, worse, total)
         reach = np.append(np.cumsum((steep * left)[::-1])[::-1], 0.0)  # A
         passed = total * np.cumsum(self.rates() * reach)
         each = total * reach / np.maximum(self.at_risk() - self.seen, 1.0) * (self.seen > 0.0)  # a

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, IntArray, brief, finite_array, number
+from allais._checks import FloatArray, IntArray, brief, finite_array, real
 from allais.errors import NotAdmitted
 from allais.files import require, whole
 from allais.lotteries import Discrete
@@ -37,8 +37,9 @@ def known_cut(at_least: Any = None, at_most: Any = None, between: Any = None) ->
         if isinstance(between, str) or not isinstance(between, Sequence | np.ndarray) or len(between) != 2:
             raise ValueError(f"between takes two numbers; got {brief(between)}. Write between=(30, 60).")
         at_least, at_most = between
-    low = -math.inf if at_least is None else _end("at_least" if between is None else "between", at_least)
-    high = math.inf if at_most is None else _end("at_most" if between is None else "between", at_most)
+    names, advice = ("at_least", "at_most") if between is None else ("between",) * 2, "Leave out what is not known."
+    low = -math.inf if at_least is None else real(names[0], at_least, advice)
+    high = math.inf if at_most is None else real(names[1], at_most, advice)
     if low == -math.inf and high == math.inf:
         raise ValueError(
             "an outcome must be a number, or unfinished: at_least, at_most or between; got none. Say what is known."
@@ -48,15 +49,8 @@ def known_cut(at_least: Any = None, at_most: Any = None, between: Any = None) ->
     return low, high
 
 
-def _end(name: str, given: Any) -> float:
-    end = number(name, given, "Give what is known so far.")
-    if not math.isfinite(end):
-        raise ValueError(f"{name} must be finite; got {end}. Leave it out if nothing is known.")
-    return end
-
-
 def admitted_cut(cut: Cut, rewards: Rewards | None) -> Cut:
-    """A cut as the declared rewards allow it: refused is one that no reward can meet."""
+    """A cut, unless no reward that is declared lies within it."""
     if rewards is None:
         return cut
     low, high = rewards.support
@@ -105,12 +99,12 @@ class Cuts:
         self.any, self.changes = bool(self.open or self.closed), self.changes + 1
 
     def close(self, closed: dict[Key, int]) -> None:
-        """Take other outcomes for those that will never be known."""
+        """Replace the cuts of outcomes that will never be known."""
         self.closed = closed
         self.any, self.changes = bool(self.open or self.closed), self.changes + 1
 
     def check(self, id_: int, outcome: float) -> None:
-        """Refuse an outcome that is not what was known of it."""
+        """Refuse an outcome that contradicts what was known of it."""
         _, low, high = self.open[id_]
         if not low <= outcome <= high:
             raise ValueError(
@@ -145,7 +139,7 @@ class Cuts:
         return np.bincount(arms[start:], many[start:], n_arms).astype(np.int64)
 
     def with_more(self, keys: Iterable[tuple[Key, int]], exact: bool) -> dict[Key, int]:
-        """The closed cuts with more, of one arm; of too many distinct ones, neighbours are what holds for both."""
+        """The closed cuts with more of one arm; of too many distinct ones, neighbours are joined."""
         closed, mine = dict(self.closed), None
         for key, many in keys:
             if mine is None:
@@ -159,8 +153,10 @@ class Cuts:
 
     def document(self) -> dict[str, Any]:
         """For a file."""
-        opened = [[id_, *_as_json(low, high)] for id_, (_, low, high) in sorted(self.open.items())]
-        closed = [[arm, *_as_json(low, high), end, many] for (arm, low, high, end), many in sorted(self.closed.items())]
+        opened = [[id_, *as_json((low, high))] for id_, (_, low, high) in sorted(self.open.items())]
+        closed = [
+            [arm, *as_json((low, high)), end, many] for (arm, low, high, end), many in sorted(self.closed.items())
+        ]
         return {"open": opened, "closed": closed}
 
     @staticmethod
@@ -182,7 +178,7 @@ class Cuts:
 
 
 def _fewer(closed: dict[Key, int], arm: int) -> dict[Key, int]:
-    """Half as many distinct cuts of an arm: what is kept of two neighbours is what holds for both."""
+    """Half as many distinct cuts of an arm: two neighbours become the interval that contains both."""
     fewer: dict[Key, int] = {other: many for other, many in closed.items() if other[0] != arm}
     sides: dict[tuple[bool, bool], list[Key]] = {}
     for other in sorted(other for other in closed if other[0] == arm):
@@ -203,11 +199,7 @@ def _rows(given: Any, size: int) -> list[list[Any]]:
 
 def as_json(cut: Cut) -> list[float | None]:
     """A cut as JSON has it: what is not known is null."""
-    return _as_json(*cut)
-
-
-def _as_json(low: float, high: float) -> list[float | None]:
-    return [None if math.isinf(low) else low, None if math.isinf(high) else high]
+    return [None if math.isinf(end) else end for end in cut]
 
 
 def _from_json(ends: list[Any], known: list[Rewards], arm: int) -> Cut:
@@ -224,7 +216,7 @@ def ends_of_cuts(low: FloatArray, high: FloatArray, rewards: Rewards) -> tuple[F
 
 @dataclass(frozen=True, init=False)
 class CensoredSample:
-    """Outcomes, of which some are not finished: of each of these, an interval is known.
+    """Outcomes, some of which are not finished: for each of these an interval is known.
 
     Its distribution rests on one assumption: that an outcome was cut off has nothing to do with what would have come.
     `bounds`, and the bands that take such a sample, rest on none.
@@ -353,6 +345,6 @@ def cuts_of(at_least: ArrayLike = (), at_most: ArrayLike = (), between: Sequence
 
 
 def require_monotone(preference: Preference) -> None:
-    """Refuse weights by which a better outcome may lower a value: the worse end of a cut is then not the lower one."""
+    """Refuse weights by which a better outcome may lower a value: the worst end of a cut would not be known."""
     if not (preference.gains.is_monotone and preference.losses.is_monotone):
         raise ValueError("unfinished outcomes need weights that never fall; one of these does. Use a monotone weight.")

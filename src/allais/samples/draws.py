@@ -103,8 +103,8 @@ def gamma(shape, stream):
 
 # An arm's outcomes in groups by rank, as told: enough of them to value an arm for anybody, from one shared memory.
 #
-# All people of a learner have one reference and one direction, so what ranks first for one ranks first for all, and a
-# group belongs to everybody; how its outcome feels and how its probability is weighed is each person's own.
+# All people of a learner have one reference and one direction, so outcomes rank alike for all, and groups are shared;
+# the utility of an outcome and the weight of its probability are each person's own.
 #
 # Toward both ends, and toward every point where a weight is singular, groups narrow in proportion: a group holds at
 # most 1 / `share` of the samples between it and that point, or else one outcome. It stands at the mean of its samples.
@@ -116,14 +116,14 @@ MOST_SAMPLES = 2.0**40  # per arm: what the arrays have room for; more would onl
 
 
 def most_groups(points: int, share: float) -> int:
-    """How many groups an arm can have, where they narrow toward so many points: two neighbours are more than one."""
+    """How many groups an arm can have where they narrow toward some points: two neighbours are more than one."""
     toward = 2 * int(2.0 * share + (share + 1.0) * math.log(MOST_SAMPLES))
     return max(FLAT, 2 * (points - 1) * toward) + 2
 
 
 @kernel
 def stride(points, done, pulls, share):
-    """How many samples the next group holds after `done` samples: a matter of ranks only, never of a tree's layout."""
+    """How many samples the next group holds after `done` samples; it depends on ranks, not on a tree's layout."""
     widest = float(pulls)
     for point in points:
         ahead = point * pulls - done
@@ -185,8 +185,7 @@ def group_by_rank(state, arm, points, places, counts):
 
 @routine
 def draw_tails(u, counts, starts, above, below):
-    """Random masses for several distributions, each Gamma(count): the shares at or above, and at or below, each
-    outcome.
+    """Random masses for several distributions, each Gamma(count): shares at or above, and at or below, each outcome.
 
     The distribution k has the outcomes from starts[k] to before starts[k + 1], the best first.
     """

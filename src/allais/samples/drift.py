@@ -168,14 +168,15 @@ def with_more_arms(watch: Watch, n_arms: int) -> Watch:
 
 
 def check_watch(watch: Watch) -> None:
-    """Refuse a watch from a file that cannot be."""
-    told = watch.counts.sum(axis=1)
-    parts = (watch.seen, watch.counts, watch.alarms, watch.masses, watch.wealth)
-    whole = all(bool((part >= 0).all()) for part in parts)
-    whole = whole and np.array_equal(told, np.maximum(watch.seen - FIRST, 0))
+    """Refuse a watch from a file whose numbers contradict each other."""
     reals = (watch.edges, watch.masses, watch.wealth)
-    if not (whole and all(np.isfinite(part).all() for part in reals) and watch.wealth.max(initial=0.0) <= MOST):
-        raise ValueError("what is watched for drift must be possible; the saved numbers are not. Use a backup.")
+    if not (
+        all((part >= 0).all() for part in (watch.seen, watch.counts, watch.alarms, watch.masses, watch.wealth))
+        and np.array_equal(watch.counts.sum(axis=1), np.maximum(watch.seen - FIRST, 0))
+        and all(np.isfinite(part).all() for part in reals)
+        and watch.wealth.max(initial=0.0) <= MOST
+    ):
+        raise ValueError("numbers that are watched for drift must be consistent; the saved ones are not. Use a backup.")
 
 
 NOW, ALIVE = 0, 1  # places in `clock`
@@ -303,13 +304,14 @@ def check_lifetimes(lifetimes: Any, pulls: IntArray) -> None:
     if not isinstance(lifetimes, Lifetimes):
         return
     now, alive = lifetimes.clock.tolist()
-    whole = 0 <= alive < lifetimes.ends.size and now >= alive
     arms, ends = lifetimes.arms[: max(alive, 0)], lifetimes.ends[: max(alive, 0)]
-    whole = whole and bool(((arms >= 0) & (arms < pulls.size)).all() and (ends > now).all())
     places = np.arange(1, max(alive, 1))
     if not (
-        whole
+        0 <= alive < lifetimes.ends.size
+        and now >= alive
+        and ((arms >= 0) & (arms < pulls.size)).all()
+        and (ends > now).all()
         and np.array_equal(np.bincount(arms, minlength=pulls.size), pulls)
         and (ends[(places - 1) // 2] <= ends[places]).all()
     ):
-        raise ValueError("lifetimes must be those of what is remembered; the saved ones are not. Use a backup.")
+        raise ValueError("lifetimes must be those of the remembered outcomes; the saved ones are not. Use a backup.")

@@ -133,7 +133,7 @@ def check_outcomes(
     preference: Preference,
     single: NDArray[np.bool_] | slice = slice(None),
 ) -> None:
-    """Refuse outcomes that do not ascend by utility, then as told; `single` ones must feel as the preference says."""
+    """Refuse outcomes that do not ascend by utility, then as told; utilities of `single` ones are the preference's."""
     require(utility.ndim == raw.ndim == counts.ndim == 1, "outcomes must be in one row")
     require(utility.size == raw.size == counts.size, "there must be as many outcomes as counts")
     require(np.isfinite(utility).all() and np.isfinite(raw).all(), "an outcome is not finite")
@@ -143,11 +143,8 @@ def check_outcomes(
     require(rising.all(), "outcomes must ascend")
     # to rounding only: another machine's power function may differ in its last bit
     expected = preference.utilities(raw[single])
-    require(_close(utility[single], expected).all(), "an outcome's utility is not the preference's")
-
-
-def _close(utility: FloatArray, expected: FloatArray) -> NDArray[np.bool_]:
-    return np.abs(utility - expected) <= _rounding(expected, utility)
+    close = np.abs(utility[single] - expected) <= _rounding(expected, utility[single])
+    require(close.all(), "an outcome's utility is not the preference's")
 
 
 def _rounding(expected: FloatArray, utility: FloatArray) -> FloatArray:

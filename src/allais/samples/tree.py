@@ -210,7 +210,7 @@ def insert_outcomes(trees, first_tree, utility, raw, counts, start):
 
 @late(bool)
 def remove_outcome(trees, tree, value, raw):
-    """Take one sample of an outcome back; False if there is none. An outcome of count 0 stays, and does no harm."""
+    """Take one sample of an outcome back; False if there is none. An outcome with count 0 stays in the tree."""
     told = mirrored(tree, raw)
     node = trees.heads[tree, ROOT]
     while trees.links[node, LEAF_OF] < 0:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, IntArray, brief, finite_array, number
+from allais._checks import FloatArray, IntArray, brief, finite_array, real, whole
 from allais._kernels import bound
 from allais._system.locks import Guard, one_at_a_time, one_change_at_a_time
 from allais.bands import DKW, Asymptotic, Betting
@@ -47,10 +47,8 @@ class Samples:
     ) -> None:
         if not isinstance(preference, Preference):
             raise TypeError(f"a stream is valued by a preference; got {preference!r}. Write Preference(...).")
-        if max_blocks is not None and (
-            isinstance(max_blocks, bool) or not isinstance(max_blocks, int | np.integer) or max_blocks < 3
-        ):
-            raise ValueError(f"max_blocks must be a whole number, 3 or more; got {max_blocks!r}. Give an int.")
+        if max_blocks is not None:
+            whole("max_blocks", max_blocks, least=3)
         if band is not None and not isinstance(band, Betting | Asymptotic):
             raise TypeError(
                 f"the band of a stream must be Betting(), Asymptotic(rarest) or None; got {brief(band)}. Leave it out "
@@ -100,10 +98,8 @@ class Samples:
         return {**settings, "_buffer": list(self._buffer), **copies}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(
-            {"band": None, "_cuts": Cuts(), "_wagers": no_wagers(0), "_first": empty_memory(1)}
-        )  # of version 0.2.0
-        self.__dict__.update(state)
+        since = {"band": None, "_cuts": Cuts(), "_wagers": no_wagers(0), "_first": empty_memory(1)}  # version 0.2.0
+        self.__dict__.update({**since, **state})
         self._prepare()
         self._guard = Guard(type(self).__name__)
 
@@ -135,15 +131,14 @@ class Samples:
             return
         if at_least is not None or at_most is not None or between is not None:
             raise ValueError(f"a sample is known, or what it lies between; got {sample!r} and both. Leave one out.")
-        told = sample if type(sample) is float else number("a sample", sample, "Give a float.")
-        if not math.isfinite(told):
-            raise ValueError(f"a sample must be finite; got {told}. Leave it out, or say what it stands for.")
+        known = type(sample) is float and math.isfinite(sample)
+        told = sample if known else real("a sample", sample, "Leave it out, or say what it stands for.")
         if self.rewards is not None and not self.rewards.admits(told):
             self.rewards.check([told])  # raises, and says which rule was broken
         one = np.array([told])
         utility = self.preference.utilities(one)
         if not math.isfinite(utility[0]):
-            self._require_finite_utilities(one, utility)
+            self.preference.finite_utilities("samples", one)  # raises
         guard = self._guard
         if guard.lock._is_owned():
             guard.require_outermost()
@@ -152,11 +147,11 @@ class Samples:
                 guard.require_whole()
             betting = self._bet(utility)
             if self.max_blocks is not None:
-                self._guard.midway = True
+                guard.midway = True
                 self._buffer += (told,)
                 self._samples += 1
                 (*_,) = betting
-                self._guard.midway = False
+                guard.midway = False
                 if len(self._buffer) >= BUFFER:
                     self._flush()
             else:
@@ -193,38 +188,28 @@ class Samples:
         require_monotone(self.preference)
         for cut in cuts:
             admitted_cut(cut, self.rewards)
-        ends = np.array([end for cut in cuts for end in cut if math.isfinite(end)])
-        self._require_finite_utilities(ends, self.preference.utilities(ends))
+        ends = [end for cut in cuts for end in cut if math.isfinite(end)]
+        self.preference.finite_utilities("samples", np.array(ends))
 
     def _add(self, samples: ArrayLike) -> None:
         array = finite_array("samples", samples)
         if self.rewards is not None:
             array = self.rewards.check(array)
         raw, counts = np.unique(array, return_counts=True)
-        utility = self.preference.utilities(raw)
-        self._require_finite_utilities(raw, utility)
+        utility = self.preference.finite_utilities("samples", raw)
         betting = self._bet(self.preference.utilities(array))  # in their order
         if self.max_blocks is not None:
             self._flush()
-            blocks, size = self._sketch, array.size
-            for start in range(0, size, 8 * BUFFER):
+            blocks = self._sketch
+            for start in range(0, array.size, 8 * BUFFER):
                 blocks = self._absorbed(blocks, array[start : start + 8 * BUFFER])
             self._guard.midway = True
             self._sketch = blocks
-            self._samples += size
+            self._samples += array.size
             (*_,) = betting
             self._guard.midway = False
         else:
             self._take_in(utility, self._by_merit(raw), counts.astype(np.int64), betting)
-
-    @staticmethod
-    def _require_finite_utilities(samples: FloatArray, utility: FloatArray) -> None:
-        overflowing = np.flatnonzero(~np.isfinite(utility))
-        if overflowing.size:
-            raise ValueError(
-                f"the utility of a sample must be finite; that of {samples[overflowing[0]]:g} is not. "
-                "Rescale the samples."
-            )
 
     def _by_merit(self, outcomes: FloatArray) -> FloatArray:
         """Outcomes as the trees order them where they feel alike, the better ones larger; and back."""
@@ -241,7 +226,7 @@ class Samples:
     ) -> None:
         """Put outcomes into the trees: all of them, even if a signal's handler raises in between.
 
-        What it raised is raised after the last; if it comes twice, the stream closes.
+        What it raised is raised after the last outcome; if it raises twice, the stream closes.
         """
         total = int(counts.sum()) if counts.size != 1 else int(counts[0])
         late: BaseException | None = None
@@ -274,10 +259,15 @@ class Samples:
             self._guard.midway = False
 
     def _absorbed(self, blocks: Sketch, samples: FloatArray) -> Sketch:
+        return self._thinned(self._with(blocks, samples))
+
+    def _with(self, blocks: Sketch, samples: Sequence[float] | FloatArray) -> Sketch:
         utility, counts = np.unique(self.preference.utilities(samples), return_counts=True)
+        return absorb(blocks, utility, counts.astype(np.int64))
+
+    def _thinned(self, blocks: Sketch) -> Sketch:
         assert self.max_blocks is not None
-        more = absorb(blocks, utility, counts.astype(np.int64))
-        return thinned(more, self.max_blocks, self.preference.gains, self.preference.losses)
+        return thinned(blocks, self.max_blocks, self.preference.gains, self.preference.losses)
 
     def merge(self, other: Samples) -> None:
         """Take in what another stream has seen; the other stays as it is.
@@ -318,11 +308,8 @@ class Samples:
         self._cuts.close(self._cuts.with_more(theirs._cuts.closed.items(), exact=False))
         if self.max_blocks is not None:
             self._flush()
-            more = theirs._sketch
-            if theirs._buffer:
-                utility, counts = np.unique(self.preference.utilities(np.array(theirs._buffer)), return_counts=True)
-                more = absorb(more, utility, counts.astype(np.int64))
-            joined = thinned(join(self._sketch, more), self.max_blocks, self.preference.gains, self.preference.losses)
+            more = self._with(theirs._sketch, theirs._buffer) if theirs._buffer else theirs._sketch
+            joined = self._thinned(join(self._sketch, more))
             self._guard.midway = True
             self._sketch = joined
             self._samples += theirs._samples
@@ -363,8 +350,8 @@ class Samples:
         rule, ends = DKW().rule(self.preference, [self.rewards]), list[float]()
         for at, counts in self._completed():
             distinct, where = np.unique(at, return_inverse=True)
-            whole_sample = distinct, np.bincount(where, counts).astype(np.int64)
-            ends.extend(map(float, ends_of(rule, memory_of_counts(self.preference, [whole_sample]), 0, exponent)))
+            completed = distinct, np.bincount(where, counts).astype(np.int64)
+            ends.extend(map(float, ends_of(rule, memory_of_counts(self.preference, [completed]), 0, exponent)))
         return ends
 
     def _require_samples(self) -> None:

@@ -83,17 +83,16 @@ def thinned(blocks: Sketch, most: int, gains: Weight, losses: Weight) -> Sketch:
     return blocks
 
 
-def _tails(blocks: Sketch) -> tuple[FloatArray, FloatArray]:
-    """P(Y >= block) and P(Y < block) of each block."""
-    total = blocks.counts.sum()
-    up_to = np.cumsum(blocks.counts)
-    return (total - up_to + blocks.counts) / total, (up_to - blocks.counts) / total
+def _tails(blocks: Sketch) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """P(Y >= block), P(Y < block), P(Y > block) and P(Y <= block) of each block."""
+    total, up_to = blocks.counts.sum(), np.cumsum(blocks.counts)
+    at_least, below = (total - up_to + blocks.counts) / total, (up_to - blocks.counts) / total
+    return at_least, below, np.append(at_least[1:], 0.0), np.append(below[1:], 1.0)
 
 
 def _pair_costs(blocks: Sketch, gains: Weight, losses: Weight) -> FloatArray:
     """What merging each block with the next one would add to the bound; inf across zero."""
-    at_least, below = _tails(blocks)
-    above, up_to = np.append(at_least[1:], 0.0), np.append(below[1:], 1.0)
+    at_least, below, above, up_to = _tails(blocks)
     gain = gains.of_tails(at_least[:-1], below[:-1]) - gains.of_tails(above[1:], up_to[1:])
     loss = losses.of_tails(up_to[1:], above[1:]) - losses.of_tails(below[:-1], at_least[:-1])
     low, high = blocks.low[:-1], blocks.high[1:]
@@ -104,9 +103,8 @@ def _pair_costs(blocks: Sketch, gains: Weight, losses: Weight) -> FloatArray:
 
 def sketch_parts(blocks: Sketch, gains: Weight, losses: Weight) -> Parts:
     """Gain and loss part, with a bound on what the blocks hide."""
-    at_least, below = _tails(blocks)
+    at_least, below, above, up_to = _tails(blocks)
     exact = finite_parts(blocks.at, at_least, below, gains, losses)
-    above, up_to = np.append(at_least[1:], 0.0), np.append(below[1:], 1.0)
     wide = blocks.high > blocks.low
     if not wide.any():
         return exact
@@ -131,7 +129,6 @@ def sketch_parts(blocks: Sketch, gains: Weight, losses: Weight) -> Parts:
 
 def check_sketch(blocks: Sketch) -> None:
     """Refuse blocks that overlap, hold nothing, or lie on both sides of zero."""
-
     low, high, at, counts = blocks
     require(low.size == high.size == at.size == counts.size, "blocks must have as many of each number")
     require(all(np.isfinite(part).all() for part in (low, high, at)), "a block is not finite")

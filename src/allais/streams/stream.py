@@ -178,9 +178,7 @@ class ValueStream(Samples):
             return Interval(min(ends), self.value(), max(ends))
         if self.band is not None:
             least, most = bounds_of(self.preference, self.rewards)
-            self._first.value[0] = 0.5 * (
-                least + most
-            )  # where the search for ends begins: the same for a loaded stream
+            self._first.value[0] = 0.5 * (least + most)  # the search for ends begins alike in a stream that was loaded
             start, end = ends_by_bets(self._bets, self._wagers, self._first, 0, exponent - math.log(2.0))
             return Interval(float(start), self.value(), float(end)).within((least, most))
         monotone = self.preference.gains.is_monotone and self.preference.losses.is_monotone
@@ -222,6 +220,7 @@ class ValueStream(Samples):
         at = number("an outcome", x, "Give a float.")
         if math.isnan(at):
             raise ValueError("an outcome must be a number; got nan. Ask for the share above a number.")
+        self._require_single_samples()
         if self._cuts.any:
             places, masses = self._most_likely()
             return float(masses[places > at].sum() / masses.sum())
@@ -231,10 +230,12 @@ class ValueStream(Samples):
             return 1.0 - self._better(utility, merit, or_equal=True) / self._samples
         return self._better(utility, merit, or_equal=False) / self._samples
 
-    def _better(self, utility: float, merit: float, *, or_equal: bool) -> int:
-        """How many samples are better than an outcome: those that feel better, or alike and are."""
+    def _require_single_samples(self) -> None:
         if self.max_blocks is not None:
             raise ValueError("a stream with max_blocks keeps no single samples; survival and quantile need them.")
+
+    def _better(self, utility: float, merit: float, *, or_equal: bool) -> int:
+        """How many samples are better than an outcome: those that feel better, or alike and are."""
         if utility > 0.0:
             return int(count_beyond(self._trees, GAINS, utility, merit, or_equal))
         everything = samples_of(self._trees, GAINS) + samples_of(self._trees, LOSSES)
@@ -254,16 +255,14 @@ class ValueStream(Samples):
         """
         self._require_samples()
         level = share("p", p, one=True)
-        if self.max_blocks is not None:
-            raise ValueError("a stream with max_blocks keeps no single samples; survival and quantile need them.")
+        self._require_single_samples()
         if self._cuts.any:
             at, masses = self._most_likely()
             up_to = np.cumsum(masses) / masses.sum()
             return float(at[min(int(np.searchsorted(up_to, level - 1e-12)), at.size - 1)])
         rank = max(1, math.ceil(level * self._samples - 1e-9))
         from_top = rank if self.preference.costs else self._samples - rank + 1
-        gains = samples_of(self._trees, GAINS)
-        losses = samples_of(self._trees, LOSSES)
+        gains, losses = samples_of(self._trees, GAINS), samples_of(self._trees, LOSSES)
         if from_top <= gains:
             merit = nth_from_top(self._trees, GAINS, from_top)
         else:
@@ -279,8 +278,9 @@ class ValueStream(Samples):
         Args:
             path: The file.
         """
-
-        write_stream(self, Path(path))
+        header, arrays = stream_document(self)
+        version = STREAM_VERSION if self._cuts.any else 1
+        write_arrays(Path(path), {"format": STREAM_FORMAT, "version": version, **header}, arrays)
 
     @staticmethod
     def load(path: str | Path, trust: Sequence[str] = ()) -> ValueStream:
@@ -290,34 +290,22 @@ class ValueStream(Samples):
             path: The file.
             trust: Modules outside of this library whose types and functions the file may name.
         """
-
-        return read_stream(Path(path), trust)
+        checked_trust(trust)
+        header, arrays = read_arrays(Path(path), STREAM_FORMAT, STREAM_VERSION)
+        try:
+            return stream_from(header, arrays, trust)
+        except DAMAGE as error:
+            raise ValueError(
+                f"a saved stream must be whole; {path} is damaged ({reason(error)}). Use a backup."
+            ) from None
 
 
 STREAM_FORMAT, STREAM_VERSION = "allais stream", 2  # 2: with samples that were cut off; else 1, as before
 BETS = "bets_"  # begins the names of arrays that bets are kept in; a stream without them is as version 0.2.0 wrote it
 
 
-def write_stream(stream: ValueStream, path: Path) -> None:
-    """Write a stream to one file."""
-    header, arrays = stream_document(stream)
-    version = STREAM_VERSION if stream._cuts.any else 1
-    write_arrays(path, {"format": STREAM_FORMAT, "version": version, **header}, arrays)
-
-
-def read_stream(path: Path, trust: Sequence[str] = ()) -> ValueStream:
-    """The stream that a file holds."""
-    checked_trust(trust)
-    header, arrays = read_arrays(path, STREAM_FORMAT, STREAM_VERSION)
-    try:
-        return stream_from(header, arrays, trust)
-    except DAMAGE as error:
-        raise ValueError(f"a saved stream must be whole; {path} is damaged ({reason(error)}). Use a backup.") from None
-
-
 def stream_document(stream: ValueStream) -> tuple[dict[str, Any], dict[str, Any]]:
     """Everything a stream knows: settings as JSON, outcomes as arrays."""
-
     stream._flush()
     header = {
         "preference": to_spec(stream.preference),
@@ -334,18 +322,14 @@ def stream_document(stream: ValueStream) -> tuple[dict[str, Any], dict[str, Any]
     if stream.band is not None:
         header["band"] = to_spec(stream.band)
     if isinstance(stream.band, Betting):
-        wagers, first = stream._wagers, stream._first
+        wagers, first, size = stream._wagers, stream._first, stream._first.sizes[0]
         arrays |= {BETS + name: part for name, part in wagers._asdict().items() if name not in wagers.scratch}
-        arrays |= {
-            f"{BETS}first": first.utility[0, : first.sizes[0]],
-            f"{BETS}counts": first.counts[0, : first.sizes[0]],
-        }
+        arrays |= {f"{BETS}first": first.utility[0, :size], f"{BETS}counts": first.counts[0, :size]}
     return header, arrays
 
 
 def stream_from(header: dict[str, Any], arrays: dict[str, Any], trust: Sequence[str] = ()) -> ValueStream:
     """The stream that a document describes."""
-
     preference, rewards = from_spec(header["preference"], trust), from_spec(header["rewards"], trust)
     require(rewards is None or isinstance(rewards, Bounded | Finite | SubGaussian), "its rewards are invalid")
     band = from_spec(header["band"], trust) if "band" in header else None
@@ -383,7 +367,7 @@ def _bet_again(stream: ValueStream, arrays: dict[str, Any]) -> None:
     """Go on with the bets of a file."""
     first, counts = arrays[f"{BETS}first"], arrays[f"{BETS}counts"]
     require(first.shape == counts.shape and counts.dtype == np.int64, "the first samples are incomplete")
-    require((counts > 0).all() and counts.sum() == min(stream._samples, FIRST), "the first samples are not so many")
+    require((counts > 0).all() and counts.sum() == min(stream._samples, FIRST), "the number of first samples differs")
     felt = np.repeat(first.astype(np.float64), counts)
     assert stream.rewards is not None
     low, high = bounds_of(stream.preference, stream.rewards)

@@ -15,7 +15,8 @@ from typing import Any, ParamSpec, Protocol, TypeVar
 from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, finite_array
-from allais.lotteries import Lottery
+from allais.lotteries import Discrete, Lottery
+from allais.lotteries.base import came
 from allais.preferences import Preference
 from allais.weights import HolderPair
 
@@ -73,7 +74,7 @@ class Bound(float):
 
 
 def regret_bound(regret: float, most: float, n_rounds: float) -> Bound:
-    """A bound on regret, of which no more than `most` can be lost in n rounds."""
+    """A bound on regret; no policy can lose more than `most` in n rounds."""
     written = f"{most:,.0f}" if most >= 1000.0 else f"{most:.4g}"
     why = f"no policy can lose more than {written} in {n_rounds:,.0f} rounds" if regret >= most else ""
     return Bound(regret, why)
@@ -103,6 +104,14 @@ def lotteries_of(arms: Any) -> Sequence[Lottery]:
     found: Sequence[Lottery] = getattr(arms, "lotteries", arms)
     if isinstance(found, Lottery) or not isinstance(found, Sequence):
         raise TypeError(f"the arms are several lotteries, or a Bandit; got {arms!r}. Give a list of them.")
+    return found
+
+
+def finite_of(lottery: Any, rule: str) -> Discrete:
+    """A lottery with finitely many outcomes; others are refused by a `rule` that says where one is wanted."""
+    found = lottery.as_finite() if isinstance(lottery, Lottery) else None
+    if found is None:
+        raise ValueError(f"{rule}; got {came(lottery)}. Give Discrete(...), or Empirical(samples).")
     return found
 
 

@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, finite_array, real
 from allais.lotteries import Lottery
-from allais.lotteries.base import came
 from allais.numerics.k_inf import PRECISE, DistributionOfThree, k_inf_of_three
 from allais.numerics.table import table_of
 from allais.preferences import Preference
+from allais.theory.arguments import finite_of
 from allais.weights import Step, Weight
 
 HALVINGS = 44  # of a probability: to the last digits
@@ -63,23 +63,15 @@ class FiniteDistribution(NamedTuple):
 
 def finite_distribution(preference: Preference, lottery: Lottery, support: ArrayLike | None) -> FiniteDistribution:
     """A finite lottery in utilities; `support` adds values that it might take."""
-    finite = lottery.as_finite() if isinstance(lottery, Lottery) else None
-    if finite is None:
-        raise ValueError(
-            f"a divergence is between finite lotteries; got {came(lottery)}. Give Discrete(...), or Empirical(samples)."
-        )
+    finite = finite_of(lottery, "a divergence is between finite lotteries")
     for weight in (preference.gains, preference.losses):
         if not weight.is_monotone:
             raise ValueError(f"a least divergence needs monotone weights; {weight!r} is not. Use another weight.")
-    outcomes = np.asarray(finite.outcomes, dtype=np.float64)
     shares = finite.at_least - np.append(finite.at_least[1:], 0.0)
     more = np.zeros(0) if support is None else finite_array("support", support)
-    utility = preference.utilities(np.append(outcomes, more))
-    distinct, where = np.unique(utility, return_inverse=True)
-    mass: FloatArray = np.bincount(
-        where, weights=np.append(shares, np.zeros(more.size)), minlength=distinct.size
-    ).astype(np.float64)
-    return FiniteDistribution(distinct, mass, preference.gains, preference.losses)
+    distinct, where = np.unique(preference.utilities(np.append(finite.outcomes, more)), return_inverse=True)
+    mass = np.bincount(where, weights=np.append(shares, np.zeros(more.size)), minlength=distinct.size)
+    return FiniteDistribution(distinct, np.asarray(mass, dtype=np.float64), preference.gains, preference.losses)
 
 
 def k_inf(

@@ -17,9 +17,8 @@ from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, positive
 from allais.lotteries import Lottery
-from allais.lotteries.base import came
 from allais.preferences import Preference
-from allais.theory.arguments import Drawn, lotteries_of
+from allais.theory.arguments import Drawn, finite_of, lotteries_of
 from allais.theory.divergence import (
     FiniteDistribution,
     InterpolatedDivergence,
@@ -250,6 +249,10 @@ class _Tails(NamedTuple):
         gains, losses = (weight.of_tails for weight in (self.preference.gains, self.preference.losses))
         return np.asarray(self.base + gains(above, below) @ self.gain - losses(below, above) @ self.loss)
 
+    def worth(self, shares: FloatArray) -> float:
+        """What one mixture is worth."""
+        return float(self.value(shares[None])[0])
+
     def at_most(self, corners: FloatArray) -> FloatArray:
         """No mixture in a simplex of shares is worth more: each cell's tail has its best value there by itself."""
         above, below = (np.minimum(corners @ tail, 1.0) for tail in (self.above, self.below))
@@ -258,7 +261,7 @@ class _Tails(NamedTuple):
         return np.asarray(self.base + most @ self.gain - least @ self.loss)
 
     def undominated(self) -> list[int]:
-        """Arms of which no other one is at least as good at every outcome; others have no share in a best mixture."""
+        """Arms that no other arm equals or beats at every outcome; the others have no share in a best mixture."""
         if not (self.preference.gains.is_monotone and self.preference.losses.is_monotone):
             return list(range(len(self.above)))
         kept: list[int] = []
@@ -299,7 +302,7 @@ def best_mixture(
     kept = tails.undominated()
     inner = tails._replace(above=tails.above[kept], below=tails.below[kept])
     found, at_most = _searched(inner, _climbed(inner, span), near * span)
-    value = float(inner.value(found[None])[0])
+    value = inner.worth(found)
     shares = np.zeros(len(arms))
     if value <= best_value + ROUNDING * span:
         value, shares[best_arm] = best_value, 1.0
@@ -309,19 +312,14 @@ def best_mixture(
 
 
 def _tails_of(preference: Preference, arms: list[Lottery]) -> _Tails:
-    finite = [arm.as_finite() if isinstance(arm, Lottery) else None for arm in arms]
-    for arm, as_finite in zip(arms, finite, strict=True):
-        if as_finite is None:
-            raise ValueError(
-                f"a mixture is of finite lotteries; got {came(arm)}. Give Discrete(...), or Empirical(samples)."
-            )
+    finite = [finite_of(arm, "a mixture is of finite lotteries") for arm in arms]
     if not arms:
         raise ValueError("a mixture needs one arm or more; got none. Give lotteries.")
-    felt = [preference.utilities(one.outcomes) for one in finite if one is not None]
+    felt = [preference.utilities(one.outcomes) for one in finite]
     utility, where = np.unique(np.concatenate(felt), return_inverse=True)
     mass = np.zeros((len(arms), utility.size))
     rows = np.repeat(np.arange(len(arms)), [one.size for one in felt])
-    np.add.at(mass, (rows, where), np.concatenate([one.probabilities for one in finite if one is not None]))
+    np.add.at(mass, (rows, where), np.concatenate([one.probabilities for one in finite]))
     return _Tails(
         preference,
         float(max(utility[0], 0.0) + min(utility[-1], 0.0)),
@@ -341,28 +339,29 @@ def _climbed(tails: _Tails, span: float) -> FloatArray:
         return best
     part = np.linspace(0.0, 1.0, 129)[:, None]
     pairs = [
-        max((part * corners[i] + (1.0 - part) * corners[j]), key=lambda q: float(tails.value(q[None])[0]))
-        for i in range(n_arms)
-        for j in range(i)
+        max(part * corners[i] + (1.0 - part) * corners[j], key=tails.worth) for i in range(n_arms) for j in range(i)
     ]
-    pairs.sort(key=lambda q: -float(tails.value(q[None])[0]))
+    pairs.sort(key=tails.worth, reverse=True)
+
+    def proper(shares: FloatArray) -> FloatArray:
+        return np.asarray(np.maximum(shares, 0.0) / np.maximum(shares, 0.0).sum())
+
     for start in (*pairs[:n_arms], np.full(n_arms, 1.0 / n_arms)):
         result = scipy.optimize.minimize(
-            lambda q: -float(tails.value(np.maximum(q, 0.0)[None] / np.maximum(q, 0.0).sum())[0]) / span,
+            lambda q: -tails.worth(proper(q)) / span,
             start,
             method="SLSQP",
             bounds=[(0.0, 1.0)] * n_arms,
             constraints=[{"type": "eq", "fun": lambda q: q.sum() - 1.0}],
             options={"maxiter": 200, "ftol": 1e-15},
         )
-        climbed = np.maximum(result.x, 0.0) / np.maximum(result.x, 0.0).sum()
-        best = max(best, start, climbed, key=lambda q: float(tails.value(q[None])[0]))
+        best = max(best, start, proper(result.x), key=tails.worth)
     return best
 
 
 def _searched(tails: _Tails, best: FloatArray, tolerance: float) -> tuple[FloatArray, float]:
     """The best mixture of a branch and bound that begins with a good one, and what no mixture is worth more than."""
-    value = float(tails.value(best[None])[0])
+    value = tails.worth(best)
     corners = np.eye(len(tails.above))[None]
     ceiling = tails.at_most(corners)
     while 0 < ceiling.size < MOST_SIMPLICES:
@@ -371,10 +370,8 @@ def _searched(tails: _Tails, best: FloatArray, tolerance: float) -> tuple[FloatA
         at_middles = tails.value(middles)
         if at_middles.max() > value:
             best, value = middles[int(np.argmax(at_middles))], float(at_middles.max())
-        corners, ceiling = (
-            np.concatenate([corners[~first], halves]),
-            np.concatenate([ceiling[~first], tails.at_most(halves)]),
-        )
+        ceiling = np.concatenate([ceiling[~first], tails.at_most(halves)])
+        corners = np.concatenate([corners[~first], halves])
         open_ones = ceiling > value + tolerance
         corners, ceiling = corners[open_ones], ceiling[open_ones]
     return best, float(ceiling.max()) if ceiling.size else value + tolerance

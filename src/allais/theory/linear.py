@@ -115,8 +115,6 @@ def wg_samples(
     _require_linear_utility(preference)
     worth = true_values_of(preference, values)
     least = float(np.sort(gaps(worth))[1]) if worth.size > 1 else math.inf
-    if least == 0.0:
-        return math.inf
     factor = 16.0 * preference.kappa**2 * (1.0 + excess) * dimension * scale**2 / least**2
     samples = 1.0
     while True:  # D_n grows like log n, so the fixed point is reached from below

@@ -1,4 +1,4 @@
-"""What every weight function is, knows and can do."""
+"""The base of all weights: what a family defines, and what follows from that."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from allais.weights.bounds import breaks_at, certified_maximum
 if TYPE_CHECKING:
     from allais.weights.derived import FunctionWeight
 
-
+ModulusKind = Literal["exact", "bound", "estimate"]
 # The smallest positive double is e^-744.4; one step beyond it rounds to zero.
 LOGIT_OF_ZERO = 745.0
 BISECTIONS = 70  # 1490 / 2^70 is far below the spacing of doubles
@@ -79,7 +79,7 @@ class Weight(ABC):
     def breaks(self) -> tuple[float, ...]:
         """Where w jumps, or has an infinite derivative inside (0, 1), ascending; looked for at its singularities.
 
-        An infinite derivative at 0 or 1, such as people show, is none.
+        An infinite derivative at 0 or 1, such as people show, does not count.
 
         >>> TverskyKahneman(0.61).breaks, TailAverage(0.25).breaks, SteepMiddle(0.5).breaks
         ((), (), (0.5,))
@@ -108,19 +108,14 @@ class Weight(ABC):
         return not self.turning_points
 
     @property
-    def modulus_kind(self) -> Literal["exact", "bound", "estimate"]:
+    def modulus_kind(self) -> ModulusKind:
         """What `modulus` returns: the exact supremum, a certified bound above it, or an estimate."""
         return "bound"
 
     @property
-    def resolution(self) -> float:
-        """How small a weight can be told from zero: 0 for a formula, about 1e-16 where a curve is rounded near 1."""
-        return 0.0
-
-    @property
-    def resolution_at_one(self) -> float:
-        """How finely 1 - w is known near p = 1, which is the dual's `resolution`."""
-        return 0.0
+    def resolution(self) -> tuple[float, float]:
+        """How finely w is known near p = 0, and 1 - w near p = 1: 0 for a formula, some 1e-16 for a rounded curve."""
+        return 0.0, 0.0
 
     def rounding(self, upper: FloatArray, lower: FloatArray) -> FloatArray:
         """How far `of_tails` may be off where a curve sees p as a double and is steep; 0 for a formula."""
@@ -316,7 +311,6 @@ def log_complement(log_w: FloatArray) -> FloatArray:
         return np.where(x > -0.6931471805599453, np.log(-np.expm1(x)), np.log1p(-np.exp(x)))
 
 
-ModulusKind = Literal["exact", "bound", "estimate"]
 SLACK = 1.0 + 1e-9  # covers the rounding of a derivative that was maximised numerically
 
 

@@ -52,7 +52,7 @@ def certified_maximum(
 
 COARSE, FINE = 8, 24  # halvings of a cell: from about 1e-6 to 1e-11 where cells are those of GRID
 GROWTH = 2.5  # of the derivative between the two: 2^(16 (1 - a)) next to |p - c|^a, so every a below 0.9 is found
-LEAST = 0.01  # a derivative that is smaller than this is no break
+LEAST = 0.01  # the least derivative that counts as a break
 ROUNDING = 1e-15  # of the difference of two weights
 AT_END = 1e-3  # how much a weight may jump at 0 or 1 before it counts
 # cells in which curves are looked at: evenly, and a hundred to each power of ten toward both ends

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._checks import FloatArray, finite_array, positive, share
 from allais.settings import address_of, trusted
-from allais.weights.base import HolderPair, Weight
+from allais.weights.base import HolderPair, ModulusKind, Weight
 from allais.weights.bounds import GRID, breaks_at, breaks_in, jumps_at_ends
 
 
+@dataclass(frozen=True, repr=False)
 class Dual(Weight):
     """1 - w(1 - p), for any weight w.
 
@@ -23,21 +24,10 @@ class Dual(Weight):
         of: The weight w whose dual it is.
     """
 
-    def __init__(self, of: Weight) -> None:
-        self.of = of
+    of: Weight
 
     def __repr__(self) -> str:
         return f"{self.of!r}.dual()"
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Dual) and self.of == other.of
-
-    def __hash__(self) -> int:
-        return hash((Dual, self.of))
-
-    def as_setting(self) -> dict[str, Any]:
-        """What a file holds of it."""
-        return {"type": "Dual", "of": self.of}
 
     @staticmethod
     def from_setting(content: dict[str, Any], trust: tuple[str, ...]) -> Weight:
@@ -53,15 +43,15 @@ class Dual(Weight):
         return self.of._log(log_q, log_p)
 
     @property
-    def resolution(self) -> float:
-        return self.of.resolution_at_one
+    def resolution(self) -> tuple[float, float]:
+        return self.of.resolution[::-1]
 
     def rounding(self, upper: FloatArray, lower: FloatArray) -> FloatArray:
         return self.of.rounding(lower, upper)
 
     @property
     def exponent_at_zero(self) -> float:
-        if self.resolution == 0.0:
+        if self.resolution[0] == 0.0:
             return super().exponent_at_zero
         seen = self(np.array([1e-4, 1e-7]))  # below that, rounding takes over
         return float(np.log10(seen[0] / seen[1]) / 3.0) if seen[1] > 0.0 else np.inf
@@ -83,7 +73,7 @@ class Dual(Weight):
         return tuple(1.0 - point for point in reversed(self.of.turning_points))
 
     @property
-    def modulus_kind(self) -> Literal["exact", "bound", "estimate"]:
+    def modulus_kind(self) -> ModulusKind:
         return self.of.modulus_kind
 
     def _modulus(self, eps: float) -> float:
@@ -137,12 +127,9 @@ class Mixed(Weight):
         return self._sum(one._log_complement(log_p, log_q) for one in self.weights)
 
     @property
-    def resolution(self) -> float:
-        return max(one.resolution for one in self.weights)
-
-    @property
-    def resolution_at_one(self) -> float:
-        return max(one.resolution_at_one for one in self.weights)
+    def resolution(self) -> tuple[float, float]:
+        at_zero, at_one = zip(*(one.resolution for one in self.weights), strict=True)
+        return max(at_zero), max(at_one)
 
     def rounding(self, upper: FloatArray, lower: FloatArray) -> FloatArray:
         return sum(
@@ -290,11 +277,11 @@ class FunctionWeight(Weight):
         seen = 1.0 - lower
         left, right = np.nextafter(seen, 0.0), np.minimum(np.nextafter(seen, 2.0), 1.0)
         near_one = (lower > 0.0) & (lower < upper)
-        return np.where(near_one, np.abs(self._of(right) - self._of(left)) + self.resolution_at_one, 0.0)
+        return np.where(near_one, np.abs(self._of(right) - self._of(left)) + self.resolution[1], 0.0)
 
     @property
-    def resolution_at_one(self) -> float:
-        return 4e-16  # the curve sees p, and p is a double
+    def resolution(self) -> tuple[float, float]:
+        return 0.0, 4e-16  # the curve sees p, and p is a double
 
     @property
     def holder(self) -> HolderPair | None:
@@ -324,7 +311,7 @@ class FunctionWeight(Weight):
         return tuple(float(LOOK[index]) for index in turns)
 
     @property
-    def modulus_kind(self) -> Literal["exact", "bound", "estimate"]:
+    def modulus_kind(self) -> ModulusKind:
         # a monotone curve, or a declared pair, is bounded by what is seen of it
         return "bound" if self.is_monotone or self._holder is not None else "estimate"
 
