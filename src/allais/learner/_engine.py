@@ -187,6 +187,16 @@ class Engine:
             (self.draw,) = drawing
             self.guard.midway = before
 
+    def issue(self, arm: int, ticket: float) -> None:
+        """Issue the next choice as it was issued before, or without the policy; its draw is used up."""
+        self.make_draw()
+        self.guard.midway = True
+        self.out[self.next] = (arm, ticket)
+        self.next += 1
+        self.draw = None
+        self.state.asked[arm] += 1
+        self.guard.midway = self.guard.durable
+
     # -- choices that are out ---------------------------------------------------------------------
 
     def cancel(self, id_: int, choice: Choice | int) -> None:

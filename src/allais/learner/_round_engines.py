@@ -84,7 +84,7 @@ class LinearEngine(Engine):
             )
 
     def _verbs(self, policy: LinearPolicy, rule: Any, state: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
-        """The machine code of `choose` and `learn`: rows of all rounds are of one type, which takes long to tell."""
+        """The machine code of `choose` and `learn`, bound once: arms of all rounds have one type, slow to infer."""
         found = self.verbs.get(policy.preference)
         if found is None:
             if len(self.verbs) >= MOST:
@@ -127,7 +127,7 @@ class LinearEngine(Engine):
         self.state.ticket[0] = sum(one.name == arm.name for one in found) / len(found) if len(found) > 1 else 0.0
         return arm.name, tuple(arm.features.tolist())
 
-    def issue(self, arm: Any, features: tuple[float, ...]) -> Choice:
+    def issue_row(self, arm: Any, features: tuple[float, ...]) -> Choice:
         """Issue a choice of an arm that is not listed; its draw is used up."""
         self.make_draw()
         id_, guard = self.next, self.guard
@@ -346,18 +346,11 @@ class ContextualEngine(Engine):
         return found
 
     def ask_again(self, id_: int, name: Hashable, ticket: float, context: Flat) -> None:
-        """Issue a choice as it was issued; its draw is used up."""
+        """Issue a choice in a context as it was issued before."""
         if id_ != self.next or name not in self.index:
             raise ValueError(f"events must repeat to the same choices; number {id_} is not next. Use a backup.")
-        arm = self.index[name]
-        self.make_draw()
-        self.guard.midway = True
         self.contexts[id_] = context
-        self.out[id_] = (arm, ticket)
-        self.next = id_ + 1
-        self.draw = None
-        self.state.asked[arm] += 1
-        self.guard.midway = self.guard.durable
+        self.issue(self.index[name], ticket)
 
     def cancel(self, id_: int, choice: Choice | int) -> None:
         super().cancel(id_, choice)

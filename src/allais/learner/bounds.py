@@ -38,14 +38,9 @@ def shared_bounds(policy: Policy, rule: Any) -> SharedBounds | None:
     """What people share under a policy that chooses by upper bounds; None where its band is none of these."""
     if type(policy.plain()) is not WUCB:
         return None
-    kinds: dict[type, type[SharedBounds]] = {
-        Holder: HolderBounds,
-        KL: TailBounds,
-        DKW: TailBounds,
-        Envelope: TailBounds,
-    }
-    kind = kinds.get(type(policy.band))
-    return None if kind is None else kind(policy, rule)
+    if type(policy.band) is Holder:
+        return HolderBounds(policy, rule)
+    return TailBounds(policy, rule) if type(policy.band) in (KL, DKW, Envelope) else None
 
 
 class SharedBounds(SharedTables):
@@ -57,6 +52,7 @@ class SharedBounds(SharedTables):
         self.known = policy.rewards_of(n_arms)
         self._tailed = next((one for one in self.known if isinstance(one, SubGaussian)), None)
         self.of_each = Division(self, strides=False)
+        self.divisions = [self.of_each]
 
     def view(self, preference: Preference) -> BoundsView:
         if self._tailed is not None:
@@ -67,7 +63,8 @@ class SharedBounds(SharedTables):
 
     def forget(self) -> None:
         super().forget()
-        self.of_each.counted[:] = -1
+        for division in self.divisions:
+            division.counted[:] = -1
 
     @abstractmethod
     def highest(self, preference: Preference, confidence: float) -> tuple[IntArray, FloatArray]:
@@ -167,10 +164,7 @@ class TailBounds(SharedBounds):
         super().__init__(policy, rule)
         self._steady = isinstance(policy.band, DKW)
         self._in_strides = Division(self, strides=True)
-
-    def forget(self) -> None:
-        super().forget()
-        self._in_strides.counted[:] = -1
+        self.divisions.append(self._in_strides)
 
     def highest(self, preference: Preference, confidence: float) -> tuple[IntArray, FloatArray]:
         arms, most = self._side(0, preference, confidence, greatest=True)
@@ -218,10 +212,8 @@ class TailBounds(SharedBounds):
         if not where.size:
             return
         of_arm = side.spread(np.arange(arms.size))[where]
-        pulls, counts = (
-            side.pulls[of_arm],
-            np.stack([side.pulls[of_arm] - side.all.fewest[where], side.all.counted[where]]),
-        )
+        pulls = side.pulls[of_arm]
+        counts = np.stack([pulls - side.all.fewest[where], side.all.counted[where]])
         if self._steady:
             found = np.minimum(counts / pulls + np.sqrt(0.5 * level[of_arm] / pulls), 1.0)
         else:

@@ -177,17 +177,13 @@ def _ask_again(engine: Engine, id_: int, name: Hashable) -> bool:
     try:
         other = engine.index[engine.ask().arm]
     except NotNow:  # it would have stopped by now
-        engine.make_draw()
-        guard.midway = True
-        engine.out[id_] = (arm, engine.state.ticket[0])
-        engine.next = id_ + 1
-        engine.draw = None
-    else:
-        guard.midway = True
-        if other != arm and not type(engine.policy).open_to_data:  # bets hold whatever was chosen
-            return False
-        engine.state.asked[other] -= 1
-        engine.out[id_] = (arm, engine.out[id_][1])
+        engine.issue(arm, engine.state.ticket[0])
+        return True
+    guard.midway = True
+    if other != arm and not type(engine.policy).open_to_data:  # bets hold whatever was chosen
+        return False
+    engine.state.asked[other] -= 1
+    engine.out[id_] = (arm, engine.out[id_][1])
     engine.state.asked[arm] += 1
     guard.midway = guard.durable
     return True

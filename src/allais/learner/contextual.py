@@ -25,7 +25,6 @@ from allais.learner.learner import Learner, Names, Whose
 from allais.lotteries import Discrete
 from allais.preferences import Preference
 from allais.preferences.explain import Explanation
-from allais.preferences.valuation import certainty_equivalent_in_words
 from allais.samples.cuts import Cut, cuts_of
 
 Context = Mapping[str, Any] | None  # features by name
@@ -203,10 +202,7 @@ class ContextualLearner(Learner):
         """
         if context is None:
             return Learner.recommend(self, preference)
-        values = self._by_name(self._read(context, preference)[2])
-        known = {name: values[name] for name in self.arms if not math.isnan(values[name])}
-        best = max(known, key=lambda name: known[name], default=self.arms[0])
-        return Recommendation(best, known.get(best, math.nan), None, False, None, "none")
+        return reading.best_guess(self.arms, self._by_name(self._read(context, preference)[2]), {})
 
     @one_at_a_time
     def chances(
@@ -287,8 +283,8 @@ class ContextualLearner(Learner):
         found, whose, values = self._read(context, preference)
         if math.isnan(values[place]):
             return f"{arm} was never seen"
-        judged = "is worth most so far" if values[place] >= np.nanmax(values) else "may be worth more than it seems"
-        worth = certainty_equivalent_in_words(whose, float(values[place]), unit, subject="it")
+        best = bool(values[place] >= np.nanmax(values))
+        worth = reading.worth_in_words(arm, best, whose, values[place], unit, " in this context")
         samples, features = self._engine.forest.basis(found, place)
         by = f"by {samples:,.0f} outcome{'s' if samples >= 1.5 else ''}"
         like = f"of contexts with such {' and '.join(features[:3])}" if features else "of any context"
@@ -297,7 +293,7 @@ class ContextualLearner(Learner):
         also = f"; a number in some contexts and text in others: {', '.join(both[:3])}" if both else ""
         if left_out := encoding.unused(found):
             also += f"; not used, since there are too many features: {', '.join(left_out[:3])}"
-        return f"{arm} {judged} in this context: {worth}, {by} {like}{also}"
+        return f"{worth}, {by} {like}{also}"
 
     @property
     @one_at_a_time

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
@@ -145,8 +145,9 @@ def without_context(
 # -- values -------------------------------------------------------------------------------------------
 
 
-def values_of(policy: Policy, memory: Memory, preference: Preference) -> FloatArray:
-    """What each arm is worth to somebody; NaN where nothing is known."""
+def values_of(engine: Engine, preference: Preference) -> FloatArray:
+    """What each arm is worth to somebody, with unfinished outcomes by the product limit; NaN where nothing is known."""
+    policy, memory = engine.policy, engine.state.memory
     n_arms, told, own = memory.pulls.size, memory.pulls > 0, policy.preference
     many = preference == own or memory.trees.heads[:, DISTINCT].sum() > MANY
     summed = told & memory.in_trees if many and same_utility(preference, own) else np.zeros_like(told)
@@ -157,11 +158,6 @@ def values_of(policy: Policy, memory: Memory, preference: Preference) -> FloatAr
             measure(worth, summing, k)
     for k in np.flatnonzero(told & ~summed).tolist():
         values[k] = _value(policy, memory, k, preference)
-    return values
-
-
-def with_cuts(engine: Engine, values: FloatArray, preference: Preference) -> FloatArray:
-    """Values with what is known of unfinished outcomes: by the product limit."""
     for arm in np.flatnonzero(engine.cuts.counts(len(engine.names))).tolist() if engine.cuts.any else ():
         values[arm] = value_with_cuts(engine, arm, preference)
     return values
@@ -243,9 +239,20 @@ def why(engine: Engine, place: int, values: FloatArray, preference: Preference |
         return f"no outcome of {arm} is finished" if engine.cuts.any else f"{arm} was never seen"
     whose = own if preference is None else preference.in_frame_of(own)
     best = bool(((values[place] >= values) | (memory.pulls == 0)).all())
+    return f"{worth_in_words(arm, best, whose, values[place], unit)}, by {pulls} outcome{'s' if pulls > 1 else ''}"
+
+
+def worth_in_words(arm: Hashable, best: bool, preference: Preference, value: float, unit: str, where: str = "") -> str:
+    """What an arm that was chosen is worth, as the begin of a sentence."""
     judged = "is worth most so far" if best else "may be worth more than it seems"
-    worth = certainty_equivalent_in_words(whose, float(values[place]), unit, subject="it")
-    return f"{arm} {judged}: {worth}, by {pulls} outcome{'s' if pulls > 1 else ''}"
+    return f"{arm} {judged}{where}: {certainty_equivalent_in_words(preference, float(value), unit, subject='it')}"
+
+
+def best_guess(arms: Sequence[Hashable], values: dict[Hashable, float], pulls: dict[Hashable, int]) -> Recommendation:
+    """The arm of the highest value, without an interval and without a promise; ties go to the most pulls."""
+    known = {name: values[name] for name in arms if not math.isnan(values[name])}
+    best = max(known, key=lambda name: (known[name], pulls.get(name, 0)), default=arms[0])
+    return Recommendation(best, known.get(best, math.nan), None, False, None, "none")
 
 
 # -- intervals and the end ----------------------------------------------------------------------------

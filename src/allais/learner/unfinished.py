@@ -295,7 +295,10 @@ class DrawsWithCuts(CutsView):
         sizes, gaps = np.zeros(every.size, dtype=np.int64), []
         for k in self.cut_arms:
             inner, outer = innermost(low[arms == k], high[arms == k])
-            gaps.append((inner, outer, _placed(inner, outer, bounds_of(self.preference, self._engine.known[k]))))
+            least, most = bounds_of(self.preference, self._engine.known[k])
+            with np.errstate(invalid="ignore"):  # mass is placed in the middle of a gap, or at the bound if it is open
+                middle = 0.5 * inner + 0.5 * outer
+            gaps.append((inner, outer, np.where(np.isinf(outer), most, np.where(np.isinf(inner), least, middle))))
             sizes[k + 1] = inner.size
         each = [np.concatenate(part) for part in zip(*gaps, strict=True)]
         return [np.searchsorted(arms, every), low, high, many, np.cumsum(sizes), *each]
@@ -326,13 +329,6 @@ def _as_utilities(preference: Preference, low: FloatArray, high: FloatArray) -> 
         ends.append(np.full(end.size, far))
         ends[-1][known] = preference.utilities(end[known]) if known.any() else far
     return ends[0], ends[1]
-
-
-def _placed(inner: FloatArray, outer: FloatArray, bounds: Cut) -> FloatArray:
-    """Where the mass of a gap is placed: in its middle, or at the bound if it has no end."""
-    with np.errstate(invalid="ignore"):
-        middle = 0.5 * inner + 0.5 * outer
-    return np.where(np.isinf(outer), bounds[1], np.where(np.isinf(inner), bounds[0], middle))
 
 
 class BoundsWithCuts(CutsView):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar, Self
 
@@ -180,9 +179,7 @@ class View:
         return self._by_name(self._values(reading.someone(self.policy, preference)))
 
     def _values(self, preference: Preference) -> Any:
-        return reading.with_cuts(
-            self._engine, reading.values_of(self.policy, self.state.memory, preference), preference
-        )
+        return reading.values_of(self._engine, preference)
 
     @one_at_a_time
     def memory_error(self, preference: Preference | None = None) -> dict[Hashable, float]:
@@ -267,10 +264,7 @@ class View:
         if isinstance(view, PreferenceView | BoundsView):
             view.complete()
             return reading.recommended(engine, view.policy, view.rule, view.state)
-        values, pulls = self._by_name(self._values(other)), self.pulls
-        known = {name: values[name] for name in self.arms if not math.isnan(values[name])}
-        best = max(known, key=lambda name: (known[name], pulls[name]), default=self.arms[0])
-        return Recommendation(best, known.get(best, math.nan), None, False, None, "none")
+        return reading.best_guess(self.arms, self._by_name(self._values(other)), self.pulls)
 
     @reading.without_context
     def chances(

@@ -18,6 +18,7 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import bound, compiled_for, held
+from allais.bands._distribution_bounds import memory_of_counts
 from allais.bands.base import refresh
 from allais.policies.core.base import Policy
 from allais.policies.core.state import started
@@ -27,7 +28,7 @@ from allais.preferences import Preference
 from allais.samples.cells import LOW, RAW, RAW_HIGH, RAW_LOW
 from allais.samples.draws import SHARE, draw_tails, draw_values, group_by_rank, most_groups
 from allais.samples.drift import NOW, Lifetimes
-from allais.samples.layout import cells_of_arm, outcomes_of_arm, remembered
+from allais.samples.layout import cells_of_arm, outcomes_of_arm
 from allais.samples.memory import Memory, measure
 from allais.weights import Weight
 
@@ -72,17 +73,10 @@ def finite_utilities(preference: Preference, outcomes: FloatArray) -> FloatArray
 
 def with_utilities(memory: Memory, preference: Preference) -> Memory:
     """A memory of the same outcomes with the utilities of another preference, all of them one by one."""
-    arms = range(memory.pulls.size)
-    outcomes, mean, spread = [], np.zeros(len(arms)), np.zeros(len(arms))
-    for arm in arms:
-        _, raw, counts = outcomes_of_arm(memory, arm)
-        utilities = finite_utilities(preference, raw)
-        order = np.lexsort((raw, utilities))
-        outcomes.append((utilities[order], raw[order], counts[order]))
-        if counts.size:
-            mean[arm] = np.average(utilities, weights=counts)
-            spread[arm] = np.sum(counts * (utilities - mean[arm]) ** 2)
-    return remembered(outcomes, mean, spread)._replace(limit=memory.limit)
+    arms = [outcomes_of_arm(memory, arm)[1:] for arm in range(memory.pulls.size)]
+    for raw, _ in arms:
+        finite_utilities(preference, raw)  # refuses what is not finite
+    return memory_of_counts(preference, arms)._replace(limit=memory.limit)
 
 
 def clock_of(state: Any) -> int:

@@ -101,9 +101,8 @@ def _with_hints(cells: FloatArray, excess: FloatArray | None) -> _Table:
     return _Table(cells, np.full(BINS + 2, np.inf) if excess is None else excess, hint)
 
 
-@lru_cache(
-    maxsize=1024
-)  # tables of some 20 kB each; a network may have hundreds of routes with a distribution of their own
+# tables have some 20 kB each; a network may have hundreds of routes with a distribution of their own
+@lru_cache(maxsize=1024)
 def _table(gains: Weight, losses: Weight, utility: Any, shape: Lottery) -> _Table:
     if utility is not None:
         with warnings.catch_warnings():

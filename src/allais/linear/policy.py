@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, Seed, not_negative, positive, share
+from allais._checks import FloatArray, Seed, not_negative, positive, same_length, share
 from allais.linear.arm_sets import checked_features
 from allais.linear.location_tables import locations_of
 from allais.linear.noise import MOST_SEEN, EstimatedNoise, Noise, check_noise
@@ -34,16 +34,6 @@ class RadiusWarning(UserWarning):
 def length(name: str, given: Any) -> float | None:
     """A bound on the length of theta, or None where there is none."""
     return None if given is None else not_negative(name, given, "Give a bound on the length of theta.")
-
-
-def fading(name: str, given: Any) -> Fading | None:
-    """A memory that fades, or None for one that does not."""
-    if given is None or isinstance(given, Fading):
-        return given
-    raise TypeError(
-        f"{name} of a linear policy must be Fading, or None for everything; got {given!r}. "
-        "Write Fading(half_life=2_000)."
-    )
 
 
 @dataclass(frozen=True)
@@ -193,10 +183,7 @@ class LinearPolicy(Policy):
     def _rows(self, n_arms: int) -> FloatArray:
         if self.features is None:
             raise ValueError(f"{type(self).__name__} needs the features of its arms; got none. Give features=.")
-        if len(self.features) != n_arms:
-            raise ValueError(
-                f"features must be one row per arm; got {len(self.features)} for {n_arms} arms. Give as many."
-            )
+        same_length("features must be one row per arm", len(self.features), n_arms, "arms")
         return np.array(self.features)
 
     def state(self, n_arms: int, rule: Any) -> LinearState:

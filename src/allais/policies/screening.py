@@ -185,7 +185,6 @@ class PairwiseScreening(KArmed):
             )
 
     def rule(self, n_arms: int) -> ScreeningRule:
-        """The settings as the kernels read them."""
         band = asymptotic_rule(self.rarest, self.preference, self.rewards_of(n_arms), always=True)
         log_share = math.log(n_arms / share_of_delta(self))
         # each of the K - 1 pairs with the best arm may fail on one side with probability delta / 2 (K - 1); the other
@@ -197,7 +196,6 @@ class PairwiseScreening(KArmed):
         return ScreeningRule(worth, band, log_share, beta, a * a, self.tolerance, first, common)
 
     def own(self, n_arms: int) -> Screen:
-        """What it remembers beside outcomes and asks."""
         every, none = np.arange(n_arms), np.zeros(n_arms, dtype=np.int64)
         marks = np.array([n_arms, n_arms, 0, 1, 0], dtype=np.int64)
         moments = np.zeros(n_arms), np.zeros(n_arms)

@@ -69,7 +69,6 @@ class WOCBA(KArmed):
         return max(math.ceil(math.log(MISSED) / math.log1p(-self.rarest)), LEAST)
 
     def rule(self, n_arms: int) -> WOCBARule:
-        """The settings as the kernels read them."""
         each = self.floor()
         if self.budget < each * n_arms:
             raise ValueError(
@@ -79,7 +78,6 @@ class WOCBA(KArmed):
         return WOCBARule(self.worth(n_arms), NoBand(), self.budget if n_arms > 1 else 0, each)
 
     def own(self, n_arms: int) -> Spread:
-        """What it remembers beside outcomes and asks."""
         return Spread(np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms), np.zeros(SUMS), np.zeros((2, 0)))
 
     def check_state(self, rule: Any, state: Any) -> None:

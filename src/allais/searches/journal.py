@@ -31,11 +31,8 @@ from allais.settings import as_then, to_spec
 
 MOST_TEXT = 60  # characters that are shown of a text, from a little before it differs
 BEFORE = 20
-HARMLESS = (
-    "tolerance",
-    "rewards",
-    "name",
-)  # intervals hold at each tolerance, and narrow ones lie in those of wide bounds
+# intervals hold at each tolerance, and narrow ones lie in those of wide bounds
+HARMLESS = ("tolerance", "rewards", "name")
 
 
 def changes(before: Any, now: Any, name: str = "") -> list[str]:

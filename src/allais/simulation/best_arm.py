@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from allais._checks import FloatArray, Seed, brief, whole
+from allais._checks import FloatArray, Seed, brief, root_of, whole
 from allais.bands import Interval
 from allais.learner import Learner
 from allais.learner.reading import arm_rows
@@ -23,7 +23,6 @@ from allais.problems import Problem
 from allais.problems.base import require_rivals
 from allais.simulation.history import Moment, Repeated, noted
 from allais.simulation.rollout import Rollout, fitted, lotteries_of
-from allais.simulation.simulate import root_of
 
 Excluded = Mapping[Hashable, int]  # how many of an arm's runs were left out
 

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from allais._checks import root_of
 from allais.bands import Interval
 from allais.learner.reading import intervals_of
 from allais.policies.core.base import Policy
 from allais.problems import Problem
 from allais.simulation.rollout import Rollout
-from allais.simulation.simulate import root_of
 
 GROWTH = 1.25  # from the samples of one note to those of the next: three notes while the samples double
 MOST_ARMS = 1_000  # beyond, no picture shows all arms, and notes would take more room than what they are about
