@@ -53,7 +53,7 @@ def whole(name: str, given: Any, what: str = "", most: int = MOST, least: int = 
 
 
 def number(name: str, thing: Any, advice: str = "Give a number.", what: str = "a number") -> float:
-    """`thing` as a float; text and truth values are no numbers, though Python would take them for some.
+    """`thing` as a float; text and truth values are refused, though Python would convert them.
 
     >>> number("a reward", 7)
     7.0

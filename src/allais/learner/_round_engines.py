@@ -16,7 +16,7 @@ from allais._kernels import bound
 from allais.files import require, whole
 from allais.forests import OutcomeForest
 from allais.forests.encoding import Flat, checked_context
-from allais.learner import reading
+from allais.learner import changes, reading
 from allais.learner._engine import Engine
 from allais.learner.choices import Choice, require_own
 from allais.learner.views import (
@@ -127,7 +127,7 @@ class LinearEngine(Engine):
         self.state.ticket[0] = sum(one.name == arm.name for one in found) / len(found) if len(found) > 1 else 0.0
         return arm.name, tuple(arm.features.tolist())
 
-    def issue_row(self, arm: Any, features: tuple[float, ...]) -> Choice:
+    def issue(self, arm: Any, features: tuple[float, ...]) -> Choice:
         """Issue a choice of an arm that is not listed; its draw is used up."""
         self.make_draw()
         id_, guard = self.next, self.guard
@@ -156,7 +156,7 @@ class LinearEngine(Engine):
         return outcome
 
     def learning(self, features: Sequence[float], outcomes: list[float], ticket: float) -> Iterator[Any]:
-        """The steps by which outcomes of one row are learned; nothing is left to be made ready between them."""
+        """The steps that learn outcomes of one row; all is prepared, so that nothing else happens between them."""
         _, rule, state = self.context([features], self.policy)
         _, take_in = self._verbs(self.policy, rule, state)
         arms = (self.rule.world.features, self.state)
@@ -237,7 +237,7 @@ def unlisted(name: Any) -> Any:
 # -- contexts -----------------------------------------------------------------------------------------
 
 
-SMALLEST = Groups(np.zeros(1, dtype=np.int64), np.zeros(1), np.ones(1), np.arange(2))
+SMALLEST = Groups(np.zeros(1, dtype=np.int64), np.zeros(1), np.ones(1), np.arange(2))  # to compile with
 
 
 class ContextView(DrawsView):
@@ -266,7 +266,7 @@ class ContextView(DrawsView):
         return Groups(self._arms, raw, masses, np.append(0, np.cumsum(sizes + 1)))
 
     def compile(self) -> None:
-        """Have all machine code that a choice needs."""
+        """Compile all that a choice needs."""
         self._draws.tails(0.5, SMALLEST, 1)
         self._draws.own_values(0.5, np.zeros((1, 1)), np.zeros((1, 1)), np.zeros(1, dtype=np.int64))
 
@@ -306,12 +306,12 @@ class ContextualEngine(Engine):
         return {**super().contents(), "forest": copy.deepcopy(self.forest), "contexts": dict(self.contexts)}
 
     def more(self) -> dict[str, Any]:
-        """What its document has beside that of other engines."""
+        """What its document has that those of other engines lack."""
         out = sorted((id_, context) for id_, context in self.contexts.items() if id_ in self.out)
         return {"forest": self.forest.document(), "contexts": [list(one) for one in out]}
 
     def take_over(self, document: dict[str, Any]) -> None:
-        """Go on from what a document has more."""
+        """Take over what only documents of such an engine have."""
         self.forest = OutcomeForest.of(document["forest"], len(self.names))
         for id_, context in document["contexts"]:
             require(id_ in self.out, "a context belongs to no choice")
@@ -350,7 +350,7 @@ class ContextualEngine(Engine):
         if id_ != self.next or name not in self.index:
             raise ValueError(f"events must repeat to the same choices; number {id_} is not next. Use a backup.")
         self.contexts[id_] = context
-        self.issue(self.index[name], ticket)
+        changes.issue(self, self.index[name], ticket)
 
     def cancel(self, id_: int, choice: Choice | int) -> None:
         super().cancel(id_, choice)

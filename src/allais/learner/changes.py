@@ -94,7 +94,7 @@ def add_all(engine: Engine, arms: Sequence[Hashable], rewards: Rewards | None) -
 
 
 def _adding(engine: Engine, arms: Sequence[Hashable], rewards: Rewards | None) -> Event:
-    """What an event says about the rewards of new arms; refused is what cannot be added, or not be written down."""
+    """What an event says about the rewards of new arms, if these can be added and written down."""
     require_open_to_arms(engine.policy, "add")
     names = checked_names(arms)
     if engine.guard.durable:
@@ -155,7 +155,7 @@ def retire(engine: Engine, arm: Hashable) -> Event:
 
 
 def repeat(engine: Engine, choices: list[tuple[int, Hashable]], allowed: Sequence[Hashable] | None) -> Event:
-    """Make choices as they were made, among the allowed arms; for whom they were made changes nothing."""
+    """Make choices as they were made, among the allowed arms; it does not matter for whom they were made."""
     next_ones = [id_ for id_, _ in choices] == list(range(engine.next, engine.next + len(choices)))
     known = all(arm in engine.index for _, arm in choices)
     if not (next_ones and known and among(engine, allowed, lambda: all(_ask_again(engine, *one) for one in choices))):
@@ -164,6 +164,17 @@ def repeat(engine: Engine, choices: list[tuple[int, Hashable]], allowed: Sequenc
             "learner that began alike."
         )
     return {"ask": choices, **({} if allowed is None else {"allowed": list(allowed)})}
+
+
+def issue(engine: Engine, arm: int, ticket: float) -> None:
+    """Issue the next choice without asking the policy; its draw is used up."""
+    engine.make_draw()
+    engine.guard.midway = True
+    engine.out[engine.next] = (arm, ticket)
+    engine.next += 1
+    engine.draw = None
+    engine.state.asked[arm] += 1
+    engine.guard.midway = engine.guard.durable
 
 
 def _ask_again(engine: Engine, id_: int, name: Hashable) -> bool:
@@ -177,7 +188,7 @@ def _ask_again(engine: Engine, id_: int, name: Hashable) -> bool:
     try:
         other = engine.index[engine.ask().arm]
     except NotNow:  # it would have stopped by now
-        engine.issue(arm, engine.state.ticket[0])
+        issue(engine, arm, engine.state.ticket[0])
         return True
     guard.midway = True
     if other != arm and not type(engine.policy).open_to_data:  # bets hold whatever was chosen
@@ -193,7 +204,7 @@ def _ask_again(engine: Engine, id_: int, name: Hashable) -> bool:
 
 
 def tell_cut(engine: Engine, choice: Choice | int, told: Cut, final: bool) -> Event:
-    """Learn what is known of a choice whose outcome is not finished; with `final` it is out no longer."""
+    """Learn what is known of a choice whose outcome is not finished; with `final` it is no longer out."""
     if (id_ := number_of(choice)) not in engine.out:
         raise ValueError(engine.why_unknown(id_))
     arm, cuts = engine.out[id_][0], engine.cuts

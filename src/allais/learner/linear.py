@@ -176,7 +176,7 @@ class LinearLearner(Learner):
         return self._issue(arm, row)
 
     def _issue(self, arm: Any, features: tuple[float, ...]) -> Choice:
-        choice = self._engine.issue_row(arm, features)
+        choice = self._engine.issue(arm, features)
         # the arm is written down, not the set: doing it again needs no oracle
         self._write({"chose": choice.id, "arm": listed(arm), "features": list(features)})
         return choice

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
-from allais._checks import FloatArray, brief
+from allais._checks import FloatArray, brief, whole
 from allais._kernels import held
 from allais._system.locks import one_at_a_time
 from allais.bands.base import Interval
@@ -92,14 +92,14 @@ class Others:
         return view
 
     def forget(self) -> None:
-        """Let everybody look anew, after a change that is more than one outcome told."""
+        """Drop all views, after a change that is more than one new outcome."""
         self.views = {}
         if self.tables is not None:
             self.tables.forget()
 
 
 def someone(policy: Policy, preference: Preference | None) -> Preference:
-    """A preference that was given, on gains and losses as the policy has them; or else the policy's own."""
+    """The preference that was given, with the policy's reference and direction; or the policy's own."""
     if preference is None:
         return policy.preference
     if isinstance(preference, Mapping):
@@ -206,13 +206,14 @@ def hidden_by_cells(policy: Policy, memory: Memory, k: int, preference: Preferen
 
 def shares_of(engine: Engine, view: PreferenceView | SharedView | None, draws: int) -> dict[Hashable, float]:
     """The share of each arm in play among choices that nobody is told."""
+    many = whole("draws", draws)
     rule, state = (engine.rule, engine.state) if view is None else (view.rule, view.state)
     counts = {name: 0 for name, active in zip(engine.names, engine.state.active, strict=True) if active}
     state = apart(state)
     places = held(rule), held(state)
     choosing, _ = verbs_for(type(rule), *places)
     asked = state.asked.copy()
-    for u in np.random.default_rng(0).random(draws).tolist():
+    for u in np.random.default_rng(0).random(many).tolist():
         if view is not None:
             view.prepare(u)
         arm = int(choosing(*places, u))
@@ -220,7 +221,7 @@ def shares_of(engine: Engine, view: PreferenceView | SharedView | None, draws: i
             raise NotNow("nothing can be asked now; the policy has settled or waits. See recommend().")
         counts[engine.names[arm]] += 1
         state.asked[:] = asked
-    return {name: count / draws for name, count in counts.items()}
+    return {name: count / many for name, count in counts.items()}
 
 
 def arm_of(engine: Engine, name: Hashable) -> int:
@@ -243,7 +244,7 @@ def why(engine: Engine, place: int, values: FloatArray, preference: Preference |
 
 
 def worth_in_words(arm: Hashable, best: bool, preference: Preference, value: float, unit: str, where: str = "") -> str:
-    """What an arm that was chosen is worth, as the begin of a sentence."""
+    """What an arm that was chosen is worth, as the first part of a sentence."""
     judged = "is worth most so far" if best else "may be worth more than it seems"
     return f"{arm} {judged}{where}: {certainty_equivalent_in_words(preference, float(value), unit, subject='it')}"
 
@@ -270,7 +271,7 @@ def intervals_of(policy: Policy, names: tuple[Hashable, ...], rule: Any, state: 
 
 
 def apart(state: Any) -> Any:
-    """The state with its own copy of all that `choose` writes, so that only its answer counts."""
+    """The state with copies of all that `choose` writes, so that asking changes nothing."""
     return state._replace(**{name: copy.deepcopy(getattr(state, name)) for name in state._fields if name not in SHARED})
 
 

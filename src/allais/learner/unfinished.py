@@ -1,7 +1,7 @@
 """Outcomes of a learner that are not finished: what is known of each, and the arms as they look with them.
 
 Finished outcomes are in the memory. What is known of the others is a list of cuts beside it, and it is spread over the
-memory's distribution when a value, an interval or a choice is needed: a learner that has none is as it always was.
+memory's distribution when a value, an interval or a choice is needed: it costs nothing where all are finished.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def require_cuts(policy: Policy, cut: Cut, cuts: Cuts) -> None:
 
 
 def lapse(engine: Any) -> None:
-    """Forget cuts whose time is over, in a world that changes."""
+    """Forget cuts whose time is over, where the memory forgets."""
     now = clock_of(engine.state)
     if not now or all(key[3] > now for key in engine.cuts.closed):
         return
@@ -257,7 +257,7 @@ class CutsView(PreferenceView):
     _prepared: Callable[..., tuple[Any, Any]]  # the rule for choices, and what its band keeps
 
     def _renewed(self) -> bool:
-        """Whether what is known of other cuts has found room in what compiled code sees."""
+        """Whether the cuts as they are now fit into the arrays that compiled code has."""
         return True
 
     def _needs_values(self) -> bool:
@@ -347,7 +347,7 @@ class BoundsWithCuts(CutsView):
         self.ends_at(self.own_rule, confidence, self.state.kept.low, self.state.kept.high)
 
     def ends_at(self, rule: Any, confidence: float, low: FloatArray, high: FloatArray) -> None:
-        """Write the ends of all intervals at an exponent, by a rule that may be more or less sure than the own one."""
+        """Write the ends of all intervals at an exponent, by a rule that may have another delta than the policy's."""
         widen(rule.band, self.own_state.kept, self.own_state.memory, confidence, low, high)
         rounded = math.ceil(STEPS * confidence) / STEPS
         for arm in self.cut_arms:

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from allais._checks import whole
 from allais._system.locks import Guard, one_at_a_time
 from allais.bands.base import Interval
 from allais.learner import reading
@@ -285,8 +284,8 @@ class View:
         >>> learner.chances()
         {'A21': 0.62, 'A28': 0.38}
         """
-        many, engine = whole("draws", draws), self._engine
-        return among(engine, allowed, lambda: reading.shares_of(engine, engine.view_for(preference), many))
+        engine = self._engine
+        return among(engine, allowed, lambda: reading.shares_of(engine, engine.view_for(preference), draws))
 
     def propensity(self, choice: Choice | int) -> float | None:
         """The probability that the policy gave to a choice that is outstanding, for estimates from logged choices.

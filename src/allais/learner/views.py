@@ -51,7 +51,7 @@ def remeasure(rule: Any, state: Any, arm: int) -> None:
     refresh(rule.band, state.kept, state.memory, arm)
 
 
-MOST = 256  # people whose rule is kept; that of whoever asked longest ago is made anew when she asks again
+MOST = 256  # people whose rule is cached; the one who asked longest ago is dropped first
 
 
 def same_utility(one: Preference, other: Preference) -> bool:
@@ -80,7 +80,7 @@ def with_utilities(memory: Memory, preference: Preference) -> Memory:
 
 
 def clock_of(state: Any) -> int:
-    """The clock of a memory that forgets: as many outcomes may have been forgotten as were told."""
+    """The clock of a memory that forgets: where it has moved on, counts alone do not show what has changed."""
     return int(state.lifetimes.clock[NOW]) if isinstance(state.lifetimes, Lifetimes) else 0
 
 
@@ -118,7 +118,7 @@ class PreferenceView:
         self._counted[:], self._time = pulls, time
 
     def _take_place(self, shared: Any, state: Any) -> None:
-        """Lay out for compiled code what is hers beside what everybody shares."""
+        """Prepare for compiled code what is hers, beside what everybody shares."""
         place = held(state)
         with compiled_for(type(self.policy).__name__):
             choosing, _ = verbs_for(type(self.rule), self.rule_at, place)
@@ -173,7 +173,7 @@ class Groups(NamedTuple):
     starts: IntArray  # where each arm begins, and the end; (arms + 1,)
 
 
-NONE = np.zeros(0, dtype=np.int64)  # arms
+NONE = np.zeros(0, dtype=np.int64)  # no arms
 
 
 MOST_TABLES = 8  # of groups that are kept; people whose weights are smooth inside (0, 1) share one
@@ -214,7 +214,7 @@ class GroupTable:
 
 
 class SharedTables(ABC):
-    """What all people share, and the place of compiled code in which a choice for one of them is made.
+    """What all people share: tables of outcomes, and the arrays in which compiled code chooses for one of them.
 
     Nothing is kept about anybody: a view for a preference is made for one choice, from tables of the outcomes.
     """
@@ -236,7 +236,7 @@ class SharedTables(ABC):
         self.choose: Callable[..., Any]
 
     def look(self, shared: Any, shared_at: Any) -> None:
-        """Bring the place of compiled code in line with the learner's state."""
+        """Bring what compiled code sees in line with the learner's state."""
         if shared is not self.shared:
             self.state = shared._replace(memory=shared.memory._replace(value=self.value), kept=self.kept)
             self.state_at = held(self.state)
@@ -255,7 +255,7 @@ class SharedTables(ABC):
         return table.groups
 
     def forget(self) -> None:
-        """Let every table be made anew, after a change that is more than outcomes told."""
+        """Mark every table as out of date, after a change that is more than new outcomes."""
         for table in self._tables.values():
             table.counted[:] = -1
 

@@ -42,7 +42,7 @@ class ArmSet(Protocol):
 
 
 class Judge:
-    """What (location + noise) is worth when the noise has a given spread: one table for all of a set's arms."""
+    """What location plus noise is worth, for noise of any spread: one table for all arms of a set."""
 
     def __init__(self, preference: Preference, noise: Noise) -> None:
         if not isinstance(noise, ParameterNoise | AdditiveNoise):

@@ -73,7 +73,7 @@ class Problem(ABC):
         """The exact value of each arm, or None where it is not known; results use it, policies never see it.
 
         Args:
-            preference: What values the arms.
+            preference: What the arms are valued by.
         """
         return None
 
@@ -334,7 +334,7 @@ class ContextualBandit(Problem):
             yield Round(context, found)
 
     def draw(self, arm: int, rng: np.random.Generator, size: int) -> FloatArray:
-        """Outcomes of an arm in contexts as they come, for a reader who does not see them.
+        """Outcomes of an arm in contexts as they come, for somebody who does not see these.
 
         Args:
             arm: The arm's index.

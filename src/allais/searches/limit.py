@@ -65,7 +65,7 @@ def _limit(
 
 
 def _distribution(preference: Preference, seen: Seen, known: Rewards) -> FiniteDistribution:
-    """What was seen of an arm, and what else may be, in utilities; outcomes in the middle are put together."""
+    """What was seen of an arm, and what else may occur, as utilities; outcomes in the middle are put together."""
     outcomes, counts = seen
     utility = preference.utilities(outcomes)
     order = np.argsort(utility)

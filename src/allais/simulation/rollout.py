@@ -118,7 +118,7 @@ def outcomes_of(
 
 
 def streams_of(policy: Policy, problem: Problem, seeds: Sequence[np.random.SeedSequence]) -> list[Iterator[FloatArray]]:
-    """The outcomes of each arm, in stretches: checked as they come, unless they are of lotteries, which were before."""
+    """The outcomes of each arm, in stretches; they are checked as they come, unless `fitted` has compared lotteries."""
     known = [] if lotteries_of(problem) else policy.rewards_of(problem.n_arms)
     return [outcomes_of(problem, arm, seed, known[arm] if known else None) for arm, seed in enumerate(seeds)]
 
