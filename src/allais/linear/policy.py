@@ -111,19 +111,14 @@ class LinearPolicy(Policy):
                 RadiusWarning,
                 stacklevel=3,
             )
-        return self.but(features=features)  # type: ignore[return-value]
+        return self.with_features(features)
 
     def with_features(self, features: ArrayLike) -> LinearPolicy:
         """The policy for arms with these features, one row per arm."""
         return self.but(features=features)  # type: ignore[return-value]
 
     def start(
-        self,
-        arms: int | Sequence[Hashable],
-        seed: Seed,
-        features: ArrayLike | None = None,
-        *,
-        exact: bool = False,
+        self, arms: int | Sequence[Hashable], seed: Seed, features: ArrayLike | None = None, *, exact: bool = False
     ) -> LinearLearner:
         """Start a learner over arms with features.
 
@@ -134,8 +129,6 @@ class LinearPolicy(Policy):
             exact: Of no effect: theta is learned, and no outcome is kept.
         """
         placed = self if features is None else self.with_features(features)
-        if placed.features is None:
-            raise ValueError(f"{type(self).__name__} needs the features of its arms; got none. Give features=.")
         from allais.learner import LinearLearner
 
         return LinearLearner(placed, arms, seed, exact=exact)

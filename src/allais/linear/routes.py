@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from allais._checks import FloatArray, IntArray, finite_array, same_length
+from allais._checks import FloatArray, IntArray, finite_array, same_length, whole
 from allais._kernels import routine
 from allais._system.extras import extra
 from allais.linear.arm_sets import Arm, Judge, LinearBandit
@@ -113,8 +113,7 @@ class Routes:
         """
         weights = finite_array("theta", theta)
         same_length("theta must have one number per road", weights.size, self.dimension, "roads")
-        if k < 1:
-            raise ValueError(f"k must be 1 or more; got {k}. Give an int.")
+        whole("k", k, "1 or more")
         sign = 1.0 if judge.preference.costs else -1.0
         costs = sign * weights[self._numbers]  # to be made small
         # the k cheapest ways to each node by each number of roads: cost, last road, rank of the way before it

@@ -25,8 +25,7 @@ from allais.learner.choices import require_plain_names
 from allais.policies.core.base import Policy
 from allais.problems import Problem
 from allais.searches.asynchronous import Search
-from allais.searches.limit import FailureLog
-from allais.searches.runs import Outcome, Run
+from allais.searches.runs import FailureLog, Outcome, Run
 from allais.settings import as_then, to_spec
 
 MOST_TEXT = 60  # characters that are shown of a text, from a little before it differs

@@ -117,8 +117,7 @@ def as_policy(policy: Any) -> Any:
             f"a policy comes with its settings; got the class {policy.__name__}. "
             f"Write {policy.__name__}(...), such as NPTS(preference, rewards)."
         )
-    in_python = isinstance(policy, type) and not issubclass(policy, Policy)
-    if in_python and all(callable(getattr(policy, verb, None)) for verb in ("ask", "tell")):
+    if isinstance(policy, type) and all(callable(getattr(policy, verb, None)) for verb in ("ask", "tell")):
         return PythonPolicy(make=policy)
     return policy
 
