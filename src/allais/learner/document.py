@@ -131,7 +131,7 @@ def learner_from(snapshot: Any, trust: Sequence[str] = ()) -> Learner:
 
 def _rebuilt(document: dict[str, Any], trust: Sequence[str]) -> Learner:
     policy = from_spec(as_then(document["policy"]), trust)
-    require(isinstance(policy, Policy), "its policy is none")
+    require(isinstance(policy, Policy), "it has no policy")
     arms = document["arms"]
     require(isinstance(arms, list) and all(isinstance(arm, dict) for arm in arms), "its arms must be a list")
     names = checked_names([arm["name"] for arm in arms])
@@ -213,7 +213,7 @@ def _put_out(engine: Engine, entries: Any) -> None:
     for entry in entries:
         require(isinstance(entry, list) and len(entry) == 4, "a choice has a number, an arm, a ticket and features")
         id_ = whole(entry[0], "the number of a choice", 1, engine.next - 1)
-        require(id_ not in seen, "a choice is there twice")
+        require(id_ not in seen, "a choice is listed twice")
         seen.add(id_)
         arm, ticket, features = entry[1], finite(entry[2], "a ticket"), entry[3]
         if not features:

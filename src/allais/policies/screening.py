@@ -25,9 +25,9 @@ from allais.policies.common_runs import (
     check_runs,
     excess,
     forget_runs,
+    influence_moments,
     no_runs,
     note_run,
-    sway,
     weigh_runs,
     with_blocks,
 )
@@ -56,7 +56,7 @@ class Screen(NamedTuple):
     variance: FloatArray  # of the influence function, when it was last judged
     third: FloatArray  # its third central moment
     marks: IntArray  # (5,)
-    credit: FloatArray  # of the leader: what rivals have left it of samples, (1,)
+    credit: FloatArray  # the leader's claim to a sample, which grows with those of rivals, (1,)
     sums: FloatArray  # scratch, (SUMS,)
     # the fields of `Runs`
     issued: IntArray
@@ -255,7 +255,7 @@ def _look(rule, state, arm):
     memory, own = state.memory, state.own
     if own.look[arm] == _look_after(memory.pulls[arm]):
         return
-    own.variance[arm], own.third[arm] = sway(rule.band, rule, state, arm)
+    own.variance[arm], own.third[arm] = influence_moments(rule.band, rule, state, arm)
     own.look[arm] = _look_after(memory.pulls[arm])
     if rule.common and own.place[arm] < own.marks[ALIVE]:
         weigh_runs(own, arm, int(own.sums[STEPS]))
@@ -362,9 +362,9 @@ def _(rule, state, u):
 def _(rule, state, arm):
     own, marks = state.own, state.own.marks
     state.active[arm] = False
-    if own.place[arm] >= marks[ALIVE]:  # whatever it put out is worse than what put it out
+    if own.place[arm] >= marks[ALIVE]:  # an arm that it put out is worse than the arm that put it out
         return
-    # others were judged beside it while it led, and it does not count: all that are in play are open again
+    # others were compared with it while it led, and it no longer counts: all that are in play are open again
     marks[ALIVE], marks[LED] = 0, 0
     for k in range(own.order.size):
         if state.active[k]:

@@ -22,7 +22,7 @@ from allais.samples.influence import SUMS, influence
 from allais.samples.memory import Worth
 
 MISSED = 0.05  # the chance that an event as rare as `rarest` is missed in the floor of an arm
-BORROWED = 30.0  # samples that an arm's variance has from all arms; of 1, 3, 10 and 30, disasters were found best at 30
+BORROWED = 30.0  # samples of the pooled variance in an arm's; of 1, 3, 10 and 30, disasters were found best at 30
 LOOKS = 32  # a variance is computed after every 1 / LOOKS of an arm's samples
 
 
