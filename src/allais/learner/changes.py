@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 from allais._checks import brief, finite_array
 from allais.errors import NotAdmitted
 from allais.learner._engine import Engine
-from allais.learner.choices import WIDEN, Choice, NotNow, number_of, require_own, require_plain_names
-from allais.learner.reading import arm_of
+from allais.learner.choices import WIDEN, Choice, NotNow, arm_of, number_of, require_own, require_plain_names
 from allais.learner.unfinished import checked_cut, lapse, require_cuts
 from allais.learner.views import remeasure, same_utility, with_utilities
 from allais.policies.core.base import Policy

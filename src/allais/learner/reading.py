@@ -23,8 +23,8 @@ from allais.learner.views import (
     SharedDraws,
     SharedTables,
     SharedView,
+    choosing_for,
     same_utility,
-    verbs_for,
 )
 from allais.numerics.sums import finite_parts
 from allais.policies.core.base import Policy
@@ -211,7 +211,7 @@ def shares_of(engine: Engine, view: PreferenceView | SharedView | None, draws: i
     counts = {name: 0 for name, active in zip(engine.names, engine.state.active, strict=True) if active}
     state = apart(state)
     places = held(rule), held(state)
-    choosing, _ = verbs_for(type(rule), *places)
+    choosing = choosing_for(type(rule), *places)
     asked = state.asked.copy()
     for u in np.random.default_rng(0).random(many).tolist():
         if view is not None:
@@ -222,15 +222,6 @@ def shares_of(engine: Engine, view: PreferenceView | SharedView | None, draws: i
         counts[engine.names[arm]] += 1
         state.asked[:] = asked
     return {name: count / many for name, count in counts.items()}
-
-
-def arm_of(engine: Engine, name: Hashable) -> int:
-    """An arm by its name."""
-    try:
-        return engine.index[name]
-    except (KeyError, TypeError):
-        listed = ", ".join(map(repr, engine.names[:8])) + (", ..." if len(engine.names) > 8 else "")
-        raise ValueError(f"an arm must be one of {listed}; got {name!r}. Add it first, or check the name.") from None
 
 
 def why(engine: Engine, place: int, values: FloatArray, preference: Preference | None, unit: str) -> str:

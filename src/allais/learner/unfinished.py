@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from allais._checks import FloatArray, IntArray
-from allais._kernels import compiled_for, held
+from allais._kernels import held
 from allais._system.locks import one_at_a_time
 from allais.bands import DKW, KL, Asymptotic, Envelope, Holder
 from allais.bands._distribution_bounds import STEPS, memory_of_counts
@@ -21,8 +21,8 @@ from allais.bands.asymptotic import AsymptoticRule, clt_exponent, greenwood_ends
 from allais.bands.base import GivenEnds, GivenRule, Interval, anytime_rule, bounds_of, refresh, widen
 from allais.bands.holder import variation
 from allais.errors import NotAdmitted
-from allais.learner.choices import WIDEN
-from allais.learner.views import PreferenceView, clock_of, verbs_for
+from allais.learner.choices import WIDEN, arm_of
+from allais.learner.views import PreferenceView, clock_of
 from allais.lotteries import Discrete
 from allais.policies.core.base import Policy
 from allais.policies.core.verbs import exponent
@@ -163,7 +163,7 @@ def check_cut(self: View, arm: Hashable, at_least: Any = None, at_most: Any = No
         The two ends; one may be infinite.
     """
     engine = self._engine
-    return checked_cut(engine, engine.index[arm], known_cut(at_least, at_most, between))
+    return checked_cut(engine, arm_of(engine, arm), known_cut(at_least, at_most, between))
 
 
 @one_at_a_time
@@ -208,7 +208,7 @@ def likely_distribution(learner: View, arm: Hashable) -> Discrete:
     >>> likely_distribution(learner, "A21")
     Discrete({40: 0.5, 25: 0.25, 20: 0.25})
     """
-    places = places_of_arm(learner._engine, learner._engine.index[arm])
+    places = places_of_arm(learner._engine, arm_of(learner._engine, arm))
     masses = places.masses() if places.mass.size else places.base
     shares = (masses[masses > 0.0] / masses.sum()).tolist()
     return Discrete(dict(zip(places.at[masses > 0.0].tolist(), shares, strict=True)))
@@ -226,7 +226,7 @@ class CutsView(PreferenceView):
         own = preference == engine.policy.preference
         self._of_other = None if own else PreferenceView(engine.policy, preference, n_arms)
         self.policy = engine.policy if self._of_other is None else self._of_other.policy
-        self._for: Any = None  # the state that this one was made of,
+        self._shared: Any = None  # the state that this one was made of,
         self._key: Any = None  # and how often cuts had changed
         self._ends: dict[int, tuple[Any, tuple[float, float]]] = {}
         self._values: dict[int, tuple[Any, float]] = {}
@@ -240,14 +240,11 @@ class CutsView(PreferenceView):
         if self._key != cuts.changes:
             self._many = cuts.counts(len(self._engine.names))
             self.cut_arms = np.flatnonzero(self._many).tolist()
-        if self._for is not state or (self._key != cuts.changes and not self._renewed()):
+        if self._shared is not state or (self._key != cuts.changes and not self._renewed()):
             memory = state.memory._replace(pulls=state.memory.pulls + 0, value=state.memory.value.copy())
             self.rule, kept = self._prepared(rule, state)
-            self.state = state._replace(memory=memory, kept=kept)
-            self.rule_at, self.state_at = held(self.rule), held(self.state)
-            with compiled_for(type(self.policy).__name__):
-                self.choose, _ = verbs_for(type(self.rule), self.rule_at, self.state_at)
-            self._for = state
+            self.rule_at = held(self.rule)
+            self._take_place(state, state._replace(memory=memory, kept=kept))
         self._key = cuts.changes
         self.state.memory.pulls[:] = state.memory.pulls + self._many
         self.state.memory.value[:] = state.memory.value

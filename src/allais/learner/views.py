@@ -33,11 +33,14 @@ from allais.samples.memory import Memory, measure
 from allais.weights import Weight
 
 
+def choosing_for(kind: type, rule: Any, state: Any) -> Callable[..., Any]:
+    """The machine code of `choose` for a kind of rule, a rule and a state."""
+    return bound(choose.kernels[kind], rule, state, 0.0)
+
+
 def verbs_for(kind: type, rule: Any, state: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The machine code of `choose` and `learn` for a kind of rule, a rule and a state."""
-    first, draw = 0, 0.0
-    choosing = bound(choose.kernels[kind], rule, state, draw)
-    return choosing, bound(learn.kernels[kind], rule, state, first, draw, draw, draw)
+    """The machine code of `choose` and of `learn`, which views do without."""
+    return choosing_for(kind, rule, state), bound(learn.kernels[kind], rule, state, 0, 0.0, 0.0, 0.0)
 
 
 def room_check(policy: Any, kind: type, rule: Any, state: Any) -> Callable[..., Any] | None:
@@ -121,7 +124,7 @@ class PreferenceView:
         """Prepare for compiled code what is hers, beside what everybody shares."""
         place = held(state)
         with compiled_for(type(self.policy).__name__):
-            choosing, _ = verbs_for(type(self.rule), self.rule_at, place)
+            choosing = choosing_for(type(self.rule), self.rule_at, place)
         self.state, self.state_at, self.choose, self._shared = state, place, choosing, shared
 
     def _made_of(self, state: Any) -> Memory:
@@ -241,7 +244,7 @@ class SharedTables(ABC):
             self.state = shared._replace(memory=shared.memory._replace(value=self.value), kept=self.kept)
             self.state_at = held(self.state)
             with compiled_for(type(self.policy).__name__):
-                self.choose, _ = verbs_for(type(self.rule), self.rule_at, self.state_at)
+                self.choose = choosing_for(type(self.rule), self.rule_at, self.state_at)
             self.shared, self.shared_at = shared, shared_at
 
     def groups_for(self, preference: Preference) -> Groups:
