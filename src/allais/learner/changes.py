@@ -262,8 +262,7 @@ def observe(
             engine.known[k].check(outcomes[whose == k] if each else outcomes)
     except NotAdmitted as error:
         raise NotAdmitted(error.rule, WIDEN) from None
-    if not np.isfinite(engine.policy.preference.utilities(outcomes)).all():
-        raise ValueError("the utility of rewards must be finite; that of some is not. Bound the rewards.")
+    engine.policy.preference.finite_utilities("rewards", outcomes)  # refuses what overflows
     if (most := float(np.abs(outcomes).max(initial=0.0))) > engine.largest:
         raise ValueError(engine.why_too_large(most))
     told: list[float] = outcomes.tolist()

@@ -78,7 +78,7 @@ def with_utilities(memory: Memory, preference: Preference) -> Memory:
     """A memory of the same outcomes with the utilities of another preference, all of them one by one."""
     arms = [outcomes_of_arm(memory, arm)[1:] for arm in range(memory.pulls.size)]
     for raw, _ in arms:
-        finite_utilities(preference, raw)  # refuses what is not finite
+        preference.finite_utilities("outcomes", raw)  # refuses what overflows
     return memory_of_counts(preference, arms)._replace(limit=memory.limit)
 
 

@@ -25,7 +25,6 @@ from allais.policies.core.base import Policy
 from allais.policies.core.guardrails import feasibility_of, next_look
 from allais.policies.core.state import no_such_arm, started
 from allais.policies.core.verbs import SETTLED, choose, lacks_room, learn, recommend
-from allais.preferences import Preference
 from allais.problems import Problem
 from allais.rewards import Finite, Rewards, outside, ruled_out
 from allais.samples.layout import grown
@@ -55,7 +54,9 @@ def fitted(policy: Policy, problem: Problem) -> Policy:
     for k, lottery in enumerate(lotteries_of(problem)):
         if known:
             _require_within(problem.arms[k], lottery, known[k])
-        _require_finite_utilities(problem.arms[k], lottery, policy.preference)
+        finite = lottery.as_finite()
+        ends = np.array(lottery.support) if finite is None else finite.outcomes
+        policy.preference.finite_utilities(f"rewards of arm {problem.arms[k]!r}", ends[np.isfinite(ends)])  # or refused
     return policy
 
 
@@ -76,17 +77,6 @@ def _require_within(name: Hashable, lottery: Lottery, known: Rewards) -> None:
     least, most = lottery.support
     if isinstance(known, Finite) or least < low or most > high:
         raise ruled_out(known, f"arm {name!r} can pay anything from {least:g} to {most:g}")
-
-
-def _require_finite_utilities(name: Hashable, lottery: Lottery, preference: Preference) -> None:
-    """Refuse a lottery whose outcomes overflow the utility."""
-    finite = lottery.as_finite()
-    ends = np.array(lottery.support) if finite is None else finite.outcomes
-    utilities = preference.utilities(ends[np.isfinite(ends)])
-    if not np.isfinite(utilities).all():
-        raise ValueError(
-            f"the utility of rewards must be finite; that of some of arm {name!r} is not. Rescale the rewards."
-        )
 
 
 def drawn(problem: Problem, arm: int, outcomes: FloatArray, size: int, known: Rewards | None) -> FloatArray:

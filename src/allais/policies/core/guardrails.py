@@ -67,8 +67,7 @@ class Guardrail:
         if (self.at_most is None) == (self.at_least is None):
             raise ValueError("a guardrail has one limit, at_most or at_least; got both or none. Write at_most=300.")
         name = "at_least" if self.at_most is None else "at_most"
-        limit = real(name, getattr(self, name), "Give the limit in the unit of outcomes.")
-        object.__setattr__(self, name, limit)
+        object.__setattr__(self, name, real(name, getattr(self, name), "Give the limit in the unit of outcomes."))
         object.__setattr__(self, "tolerance", not_negative("tolerance", self.tolerance))
         object.__setattr__(self, "drop", truth("drop", self.drop))
         if isinstance(self.preference, str):
@@ -77,8 +76,7 @@ class Guardrail:
             raise TypeError(
                 f"a guardrail limits a value; got {brief(self.preference)}. Write Guardrail(quantile(0.99), at_most=3)."
             )
-        if not np.isfinite(self.preference.utilities(np.array(self._limits()))).all():
-            raise ValueError(f"the utility of a limit must be finite; that of {limit:g} is not. Use another limit.")
+        self.preference.finite_utilities("limits", np.array(self._limits()))  # refuses one that overflows
 
     def _limits(self) -> tuple[float, float]:
         """The limit, and what is within the tolerance of it."""

@@ -41,10 +41,8 @@ def check_settings(preference: Preference, rewards: RewardsOfArms | None, *, nee
     for known in as_list(rewards):
         if isinstance(known, SubGaussian):
             preference.truncation(known, 1)  # refuses a utility
-        elif not np.isfinite(preference.utilities(np.array(known.support))).all():
-            raise ValueError(
-                f"the utility of rewards must be finite; that of the ends of {known!r} is not. Rescale them."
-            )
+        else:
+            preference.finite_utilities("rewards", np.array(known.support))  # refuses what overflows
 
 
 def check_band(band: object, *, takes_bets: bool, of_mean: bool) -> None:
