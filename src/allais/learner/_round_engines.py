@@ -38,7 +38,7 @@ from allais.preferences import Preference
 
 
 class Row(NamedTuple):
-    """A choice that is none of the listed arms: what it is called, its ticket and its features."""
+    """A choice of an arm that is not listed: its name, its ticket and its features."""
 
     arm: Any
     ticket: float
@@ -261,19 +261,19 @@ class ContextView(DrawsView):
         if not self._preference.costs:  # the best are the last
             places, counts, inside = places[:, ::-1], counts[:, ::-1], inside[:, ::-1]
         told = np.concatenate([first > 0.0, inside], axis=1)
-        raw = np.concatenate([self._draws.tops[self._arms, None], places], axis=1)[told]
+        raw = np.concatenate([self._tables.tops[self._arms, None], places], axis=1)[told]
         masses = np.concatenate([first, counts], axis=1)[told]
         return Groups(self._arms, raw, masses, np.append(0, np.cumsum(sizes + 1)))
 
     def compile(self) -> None:
         """Compile all that a choice needs."""
-        self._draws.tails(0.5, SMALLEST, 1)
-        self._draws.own_values(0.5, np.zeros((1, 1)), np.zeros((1, 1)), np.zeros(1, dtype=np.int64))
+        self._tables.tails(0.5, SMALLEST, 1)
+        self._tables.own_values(0.5, np.zeros((1, 1)), np.zeros((1, 1)), np.zeros(1, dtype=np.int64))
 
     def prepare(self, u: float) -> None:
         if not self._arms.size:
             return
-        own = self._preference == self._draws.policy.preference
+        own = self._preference == self._tables.policy.preference
         for k in range(self.rule.draws):
             at = (u + k * FURTHER) % 1.0
             seen = self._seen  # copied, since a view may be prepared again
@@ -281,11 +281,11 @@ class ContextView(DrawsView):
             self._forest.doubted(at, self._row, self._arms, places, counts, sizes)
             if own:
                 felt = self._preference.utilities(places)
-                felt[np.arange(sizes.size), sizes] = self._draws.of.band.tops[self._arms]
-                values = self._draws.own_values(at, felt, counts, sizes)
+                felt[np.arange(sizes.size), sizes] = self._tables.of.band.tops[self._arms]
+                values = self._tables.own_values(at, felt, counts, sizes)
             else:
                 groups = self._arranged(places, counts, sizes)
-                values = self._valued(groups, *self._draws.tails(at, groups, 1))[0]
+                values = self._valued(groups, *self._tables.tails(at, groups, 1))[0]
             self.state.kept.values[k, self._arms] = values
 
 

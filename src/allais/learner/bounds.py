@@ -6,7 +6,7 @@ and her weights weigh their probabilities, as formulas on whole arrays. The ends
 would have, and nothing is kept about her:
 
 - `Holder`: the value by Algorithm 1, and a width that is a formula.
-- `KL`, `DKW`, `Envelope`: bounds on probabilities follow from counts alone, so that they are nobody's own.
+- `KL`, `DKW`, `Envelope`: bounds on probabilities follow from counts alone, so that they serve everybody.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from allais.weights import Identity, Weight
 
 
 def shared_bounds(policy: Policy, rule: Any) -> SharedBounds | None:
-    """What people share under a policy that chooses by upper bounds; None where its band is none of these."""
+    """What people share under a policy that chooses by upper bounds; None for any other band."""
     if type(policy.plain()) is not WUCB:
         return None
     if type(policy.band) is Holder:
@@ -271,9 +271,8 @@ def _beyond(weight: Weight, scale: FloatArray, height: FloatArray, gap: FloatArr
 class BoundsView(SharedView):
     """The arms for one person and one choice by upper bounds."""
 
-    def __init__(self, tables: SharedBounds, preference: Preference) -> None:
-        super().__init__(tables, preference)
-        self._bounds, self._prepared = tables, math.nan
+    _tables: SharedBounds
+    _prepared = math.nan  # the exponent at which bounds were computed
 
     def _exponent(self) -> float:
         """That of the next choice, as W-UCB's `exponent` has it."""
@@ -282,13 +281,13 @@ class BoundsView(SharedView):
     def prepare(self, u: float) -> None:
         """Bound what each arm may be worth to her, at the exponent of the next choice."""
         if (confidence := self._exponent()) != self._prepared:
-            arms, high = self._bounds.highest(self._preference, confidence)
+            arms, high = self._tables.highest(self._preference, confidence)
             self.state.kept.high[:] = np.inf
             self.state.kept.high[arms], self._prepared = high, confidence
 
     def complete(self) -> None:
         """Compute values and both ends of intervals, as a recommendation shows them."""
-        arms, low, high = self._bounds.intervals(self._preference, self._exponent())
+        arms, low, high = self._tables.intervals(self._preference, self._exponent())
         kept, value = self.state.kept, self.state.memory.value
         kept.low[:], kept.high[:], value[:] = -np.inf, np.inf, -np.inf
-        kept.low[arms], kept.high[arms], value[arms] = low, high, self._bounds.values(self._preference)
+        kept.low[arms], kept.high[arms], value[arms] = low, high, self._tables.values(self._preference)

@@ -324,7 +324,7 @@ def forget(engine: Engine, arm: Hashable, reward: float) -> Event:
 
 
 def _or_opened(policy: Policy) -> str:
-    """Which setting a policy would need from its start on, if any, to use what it did not ask for."""
+    """The setting that a policy would need from its start, if any, to use outcomes that it did not ask for."""
     return f", or start it with {policy.opened_by}" if policy.opened_by else ""
 
 

@@ -310,7 +310,7 @@ class ContextualLearner(Learner):
 
     @one_at_a_time
     def across(self, feature: str | None = None, preference: Whose = None) -> list[dict[str, Any]]:
-        """How the arms' values change with one feature, others being as they were lately: a row for each of its values.
+        """How the arms' values change with one feature, the others as they were lately: a row for each of its values.
 
         Args:
             feature: Its name; by default the one that matters to most outcomes.

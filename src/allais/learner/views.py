@@ -229,7 +229,7 @@ class SharedTables(ABC):
         self.tops = np.array([one.support[best] for one in known])
         self.bottoms = np.array([one.support[worst] for one in known])
         self.kept, self.value = kept, np.full(len(known), -np.inf)
-        self.rule = rule._replace(band=band)  # by which choices for others are made
+        self.rule = rule._replace(band=band)  # chooses for others
         self.rule_at = held(self.rule)
         self._tables: dict[tuple[float, ...], GroupTable] = {}
         self.state: Any = None
@@ -348,7 +348,7 @@ class SharedDraws(SharedTables):
         return DrawsView(self, preference)
 
     def tails(self, u: float, groups: Groups, draws: int) -> tuple[FloatArray, FloatArray]:
-        """Shares at or above, and at or below, each outcome under masses that are drawn, so many times."""
+        """Shares at or above, and at or below, each outcome under masses that are drawn: a row for each draw."""
         above, below = np.empty((draws, groups.raw.size)), np.empty((draws, groups.raw.size))
         for k in range(draws):
             arguments = ((u + k * FURTHER) % 1.0, groups.counts, groups.starts, above[k], below[k])
@@ -368,15 +368,13 @@ class SharedDraws(SharedTables):
 class DrawsView(SharedView):
     """The arms for one person and one choice by values that are drawn."""
 
-    def __init__(self, draws: SharedDraws, preference: Preference) -> None:
-        super().__init__(draws, preference)
-        self._draws = draws
+    _tables: SharedDraws
 
     def prepare(self, u: float) -> None:
         """Draw what each arm may be worth to her."""
         groups, optimism, draws = self.groups(), self.rule.optimism, self.rule.draws
         if groups.arms.size:
-            values = self._valued(groups, *self._draws.tails(u, groups, draws * max(optimism, 1)))
+            values = self._valued(groups, *self._tables.tails(u, groups, draws * max(optimism, 1)))
             if optimism:
                 best = values.reshape(draws, optimism, -1).max(axis=1)
                 values = np.maximum(best, self.values()[groups.arms])

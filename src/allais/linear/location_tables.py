@@ -144,7 +144,7 @@ def _distribution(lottery: Lottery) -> Distribution:
 
 
 def _adaptive(preference: Preference, shape: Lottery) -> FloatArray:
-    """Cells of g for any utility, each value by quadrature, halved until a cell leaves out nothing to speak of."""
+    """Cells of g for any utility, each value by quadrature, halved until what a cell leaves out is negligible."""
     finite = shape.as_finite()
     corners = -(shape.landmarks() if finite is None else finite.outcomes)
     size = max(1.0, float(np.abs(corners).max()))

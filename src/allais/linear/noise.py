@@ -289,7 +289,7 @@ class FeatureNoise:
 class EstimatedNoise:
     """Noise of an unknown distribution: each arm's distribution is taken from the arm's outcomes, around their mean.
 
-    It assumes that an arm's distribution does not change; then locations are learned as ever, and values converge as
+    It assumes that an arm's distribution does not change; then locations are learned as usual, and values converge as
     the distribution does. No bound is proved for it: an event that was never seen is not counted, so a policy may
     favour a risky arm until it sees the risk. It is for low regret only.
 

@@ -32,7 +32,7 @@ class RadiusWarning(UserWarning):
 
 
 def length(name: str, given: Any) -> float | None:
-    """A bound on the length of theta, or None where there is none."""
+    """A bound on the length of theta, or None if it is not known."""
     return None if given is None else not_negative(name, given, "Give a bound on the length of theta.")
 
 

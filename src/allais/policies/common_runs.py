@@ -50,7 +50,7 @@ def no_runs(n_arms: int, blocks: int) -> Runs:
 
 
 def with_blocks(runs: Any, blocks: int) -> Any:
-    """The same runs with room for so many blocks in all; the new ones are free."""
+    """The same runs with room for this number of blocks in all; the new ones are free."""
     old = runs.after.size
     more = np.arange(old, blocks)
     if not more.size:
@@ -83,7 +83,7 @@ def check_runs(runs: Any) -> None:
 
 @kernel
 def blocks_wanted(runs, arm, number):
-    """How many blocks more an arm needs for a run."""
+    """How many more blocks an arm needs for a run."""
     return number // BLOCK + 1 - runs.length[arm]
 
 

@@ -216,7 +216,7 @@ class PairwiseScreening(KArmed):
         return with_blocks(own, len(saved["after"]))
 
     def check_state(self, rule: Any, state: Any) -> None:
-        """Refuse an order that is none, and marks that point at nothing."""
+        """Refuse an order that lacks an arm, and marks out of range."""
         own, n_arms = state.own, state.asked.size
         if not np.array_equal(np.sort(own.order), np.arange(n_arms)):
             raise ValueError("a saved order must have every arm once; this one has not. Use a backup.")
@@ -251,7 +251,7 @@ def _look_after(pulls):
 
 @routine
 def _look(rule, state, arm):
-    """See how an arm's outcomes move its value, unless nothing has changed since the last look."""
+    """Update the moments of an arm's influence function, unless nothing has changed since the last look."""
     memory, own = state.memory, state.own
     if own.look[arm] == _look_after(memory.pulls[arm]):
         return
@@ -276,7 +276,7 @@ def _review(rule, state):
 
 @routine
 def _judge(rule, state, arm):
-    """Look at an arm closely, and see what follows for it and, if it leads, for the others."""
+    """Update an arm's moments, and judge it or, if it leads, the others."""
     memory, own = state.memory, state.own
     _look(rule, state, arm)
     if own.place[arm] >= own.marks[ALIVE]:  # a late result of one that dropped out
@@ -335,7 +335,7 @@ def _leader_says_more(rule, state, arm):
         return True
     if rivals * of_leader <= of_arm:
         return False
-    own.credit[0] += 1.0 / np.sqrt(rivals)  # by and by, since the leader may be another one soon
+    own.credit[0] += 1.0 / np.sqrt(rivals)  # a fraction at a time, since the leader may change soon
     if own.credit[0] < 1.0:
         return False
     own.credit[0] -= 1.0

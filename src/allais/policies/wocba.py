@@ -81,7 +81,7 @@ class WOCBA(KArmed):
         return Spread(np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms), np.zeros(SUMS), np.zeros((2, 0)))
 
     def check_state(self, rule: Any, state: Any) -> None:
-        """Refuse a variance that is none."""
+        """Refuse a variance below 0, or one that is not finite."""
         if not (np.isfinite(state.own.variance).all() and (state.own.variance >= 0.0).all()):
             raise ValueError("a saved variance must be 0 or more; one is not. Use a backup.")
 

@@ -152,7 +152,7 @@ def _(rule, state, arm):
     own.alive[arm] = False
     if own.phase[0] < rule.ends.size:  # it counts as the one that a phase rejects
         own.phase[0] += 1
-    else:  # it was the last: the best of those that were rejected beside it comes back
+    else:  # it was the last: the best of those that were rejected before comes back
         best = best_value(state)
         if best >= 0:
             own.alive[best] = True

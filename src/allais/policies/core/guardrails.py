@@ -1,7 +1,7 @@
 """Guardrails: limits that an answer must keep, whatever it is worth otherwise.
 
-They are judged outside of kernels, now and then, by intervals that hold in all rounds at once: an arm that is shown to
-break one is dropped (the verb `drop`), and a policy that has settled goes on with its leader until that is shown to
+They are judged outside of kernels, now and then, by intervals that hold in all rounds at once. An arm that is shown
+to break one is dropped (the verb `drop`), and a policy that has settled goes on with its leader until that is shown to
 keep them, or to break one. Learners and simulations call the same few functions.
 """
 
@@ -256,7 +256,7 @@ def feasibility_of(policy: Policy, n_arms: int) -> Feasibility | None:
 
 
 def is_look(told: int) -> bool:
-    """Whether guardrails are looked at after so many samples.
+    """Whether guardrails are looked at after this number of samples.
 
     >>> [n for n in range(60, 130) if is_look(n)][-6:]
     [114, 117, 120, 123, 126, 128]
