@@ -1,6 +1,7 @@
 """The checks at the border: each raises one sentence that gives the rule, what came, and what to do.
 
-`generator` is the only place where a random generator is made: one seed in, one generator out.
+`generator` is the only place where a random generator is made, one seed in, one generator out; `root_of` makes the root
+of the seeds of many.
 """
 
 from __future__ import annotations
@@ -51,36 +52,30 @@ def whole(name: str, given: Any, what: str = "", most: int = MOST, least: int = 
     return int(given)
 
 
-def number(name: str, thing: Any, advice: str = "Give a number.") -> float:
-    """`thing` as a float; text and truth values are no numbers, though Python would take them for some.
+def number(name: str, thing: Any, advice: str = "Give a number.", what: str = "a number") -> float:
+    """`thing` as a float; text and truth values are refused, though Python would convert them.
 
     >>> number("a reward", 7)
     7.0
     """
     kind = getattr(getattr(thing, "dtype", None), "kind", "f")  # of numpy's scalars and arrays
     if isinstance(thing, TEXT_OR_TRUTH) or kind not in "iuf":
-        raise ValueError(f"{name} must be a number; got {brief(thing)}. {advice}")
+        raise ValueError(f"{name} must be {what}; got {brief(thing)}. {advice}")
     try:
         return float(thing)
     except OverflowError:
         raise ValueError(f"{name} must be finite; got one larger than any double. {advice}") from None
     except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a number; got {brief(thing)}. {advice}") from None
+        raise ValueError(f"{name} must be {what}; got {brief(thing)}. {advice}") from None
 
 
-def real(name: str, number: Any, advice: str = "Give a finite number.") -> float:
-    """`number` as a finite float, or an error that says what came.
+def real(name: str, thing: Any, advice: str = "Give a finite number.") -> float:
+    """`thing` as a finite float, or an error that says what came.
 
     >>> real("reference", 80)
     80.0
     """
-    try:
-        kind = getattr(getattr(number, "dtype", None), "kind", "f")
-        if isinstance(number, TEXT_OR_TRUTH) or kind not in "iuf":  # float() would read them, and drop imaginary parts
-            raise TypeError
-        result = float(number)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} must be a finite number; got {brief(number)}. {advice}") from None
+    result = number(name, thing, advice, "a finite number")
     if not math.isfinite(result):
         raise ValueError(f"{name} must be finite; got {result}. {advice}")
     return result
@@ -113,7 +108,7 @@ def not_negative(name: str, number: Any, advice: str = "Give 0 or more.") -> flo
     return result
 
 
-def share(name: str, number: Any, *, one: bool = False, advice: str = "") -> float:
+def share(name: str, number: Any, *, one: bool = False, advice: str = "Give a share of 1, such as 0.05.") -> float:
     """A number as a float in (0, 1).
 
     Args:
@@ -122,11 +117,9 @@ def share(name: str, number: Any, *, one: bool = False, advice: str = "") -> flo
         one: Whether 1 is allowed, too.
         advice: What the message says to do.
     """
-    result = real(name, number, advice or "Give a share of 1, such as 0.05.")
+    result = real(name, number, advice)
     if not (0.0 < result < 1.0 or (one and result == 1.0)):
-        interval = "(0, 1]" if one else "(0, 1)"
-        what_to_do = advice or "Give a share of 1, such as 0.05."
-        raise ValueError(f"{name} must lie in {interval}; got {result:g}. {what_to_do}")
+        raise ValueError(f"{name} must lie in {'(0, 1]' if one else '(0, 1)'}; got {result:g}. {advice}")
     return result
 
 
@@ -164,6 +157,18 @@ def finite_array(name: str, numbers: ArrayLike) -> FloatArray:
     return array
 
 
+def same_length(rule: str, got: int, wanted: int, of: str, advice: str = "Give as many.") -> None:
+    """Refuse a list that is too short or too long.
+
+    >>> same_length("true_values must be one per arm", 2, 3, "arms")
+    Traceback (most recent call last):
+        ...
+    ValueError: true_values must be one per arm; got 2 for 3 arms. Give as many.
+    """
+    if got != wanted:
+        raise ValueError(f"{rule}; got {got} for {wanted} {of}. {advice}")
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """What was probably meant, as the end of a refusal.
 
@@ -191,11 +196,19 @@ def generator(seed: Seed) -> np.random.Generator:
     """
     if isinstance(seed, np.random.Generator):
         return seed
-    if isinstance(seed, np.random.SeedSequence) or (
-        isinstance(seed, int | np.integer) and not isinstance(seed, bool) and seed >= 0
-    ):
-        return np.random.default_rng(seed)
-    raise ValueError(
-        f"a seed must be a non-negative int, a SeedSequence or a Generator; got {seed!r}. "
-        "Give a number, such as seed=1, so that the run can be repeated."
-    )
+    return np.random.default_rng(seed if isinstance(seed, np.random.SeedSequence) else root_of(seed))
+
+
+def root_of(seed: Seed) -> np.random.SeedSequence:
+    """The root that all seeds of a run grow from."""
+    if isinstance(seed, np.random.SeedSequence):
+        # a copy: spawning from the caller's own would change what it spawns next
+        return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
+    if isinstance(seed, np.random.Generator):
+        return np.random.SeedSequence(seed.integers(2**63, size=4).tolist())
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ValueError(
+            f"a seed must be a non-negative int, a SeedSequence or a Generator; got {seed!r}. "
+            "Give a number, such as seed=1, so that the run can be repeated."
+        )
+    return np.random.SeedSequence(int(seed))

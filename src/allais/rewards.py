@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, finite_array, positive, real
+from allais._checks import FloatArray, finite_array, not_negative, positive, real
 from allais.errors import NotAdmitted
 
 __all__ = ["Bounded", "Finite", "Rewards", "SubGaussian"]
@@ -71,14 +71,7 @@ class Bounded:
 
     def check(self, rewards: ArrayLike) -> FloatArray:
         """The rewards as an array, or an error that names the first one out of bounds."""
-        array = finite_array("rewards", rewards)
-        outside = np.flatnonzero((array < self.low) | (array > self.high))
-        if outside.size:
-            raise NotAdmitted(
-                f"rewards must lie between {self.low:g} and {self.high:g}; got {array[outside[0]]:g}. "
-                "Widen Bounded(low, high): the guarantees rest on it."
-            )
-        return array
+        return _admitted(self, rewards)
 
 
 @dataclass(frozen=True)
@@ -112,14 +105,7 @@ class Finite:
 
     def check(self, rewards: ArrayLike) -> FloatArray:
         """The rewards as an array, or an error that names the first one that is no known value."""
-        array = finite_array("rewards", rewards)
-        unknown = np.flatnonzero(~np.isin(array, self.values))
-        if unknown.size:
-            raise NotAdmitted(
-                f"rewards must be one of the {len(self.values)} declared values; got {array[unknown[0]]:g}. "
-                "Add it to Finite(values), or declare Bounded(low, high)."
-            )
-        return array
+        return _admitted(self, rewards)
 
 
 @dataclass(frozen=True)
@@ -139,9 +125,7 @@ class SubGaussian:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", positive("scale", self.scale))
-        bound = real("mean_bound", self.mean_bound)
-        if bound < 0.0:
-            raise ValueError(f"mean_bound must not be negative; got {bound:g}. It bounds |mean|; 0 means centred.")
+        bound = not_negative("mean_bound", self.mean_bound, "It bounds |mean|; 0 means centred.")
         object.__setattr__(self, "mean_bound", bound)
 
     @property
@@ -160,6 +144,41 @@ class SubGaussian:
     def check(self, rewards: ArrayLike) -> FloatArray:
         """The rewards as an array; every finite number can occur."""
         return finite_array("rewards", rewards)
+
+
+def outside(known: Rewards, rewards: FloatArray) -> FloatArray:
+    """Which of these finite rewards cannot occur."""
+    if isinstance(known, Finite):
+        return rewards[~np.isin(rewards, known.values)]
+    low, high = known.support
+    return rewards[(rewards < low) | (rewards > high)]
+
+
+def ruled_out(known: Rewards, came: str) -> NotAdmitted:
+    """The error about a reward that cannot occur.
+
+    Args:
+        known: The rewards that were declared.
+        came: What came instead, in words.
+    """
+    if isinstance(known, Finite):
+        return NotAdmitted(
+            f"rewards must be one of the {len(known.values)} declared values; {came}. "
+            "Add it to Finite(values), or declare Bounded(low, high)."
+        )
+    low, high = known.support
+    return NotAdmitted(
+        f"rewards must lie between {low:g} and {high:g}; {came}. "
+        "Widen Bounded(low, high), or declare SubGaussian: the guarantees rest on it."
+    )
+
+
+def _admitted(known: Rewards, rewards: ArrayLike) -> FloatArray:
+    """The rewards as an array, if all of them can occur."""
+    array = finite_array("rewards", rewards)
+    if (strange := outside(known, array)).size:
+        raise ruled_out(known, f"got {strange[0]:g}")
+    return array
 
 
 def covers(wide: Rewards, narrow: Rewards) -> bool:

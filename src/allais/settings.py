@@ -1,4 +1,4 @@
-"""Settings as plain JSON and back, weights, preferences, rewards, bands, noise and policies; and files of preferences.
+"""Settings (weights, preferences, rewards, bands, noise, policies) as plain JSON and back; and files of preferences.
 
 A setting is a dataclass, or has `as_setting()` and `from_setting(content, trust)`. It is declared once, by the
 `__all__` of its package: files, specs, the service and the reference know it from there. The package is imported when
@@ -20,7 +20,7 @@ from allais.files import DAMAGE, Damaged, checksum, reason, text_of, write_atomi
 
 Kind = TypeVar("Kind")
 
-# The families of settings: the package that exports them, and what they derive from; of a protocol, the methods count.
+# The families of settings: the package that exports them, and their bases; of a protocol, its methods count.
 # Lower packages come first, so that a search for a name imports no package that its type does not need itself.
 FAMILIES = {
     "weight": ("allais.weights", "Weight"),
@@ -98,12 +98,12 @@ def to_spec(thing: Any) -> Any:
     )
 
 
-# Settings that came later than files which lack them, as they were then: 0.2.0 judged by likelihood ratios only
+# Settings that files of earlier versions lack, as they were then: 0.2.0 judged by likelihood ratios only
 THEN: dict[Any, dict[str, Any]] = {"TopTwo": {"evidence": "ratios"}}
 
 
 def as_then(spec: Any) -> Any:
-    """What a file says of a policy, with the settings that it lacks as they were when it was written.
+    """The policy that a file describes, with the settings that it lacks as they were when it was written.
 
     >>> as_then({"type": "TopTwo", "delta": 0.1})
     {'evidence': 'ratios', 'type': 'TopTwo', 'delta': 0.1}
@@ -165,7 +165,7 @@ def _require_entries(kind: type, content: dict[str, Any]) -> None:
 
 
 def modules_of(spec: Any) -> list[str]:
-    """The modules beside this library whose types or functions a spec names."""
+    """The modules outside this library whose types or functions a spec names."""
     if isinstance(spec, dict):
         addresses = [spec.get("type"), spec.get("function")]
         here = [str(one).partition(":")[0] for one in addresses if isinstance(one, str) and ":" in one]

@@ -22,7 +22,7 @@ from allais.policies.core.verbs import bracket
 from allais.problems import Bandit, Problem
 from allais.rewards import Finite, SubGaussian
 from allais.settings import modules_of, to_spec
-from allais.simulation.rollout import Rollout, new_record, outcomes_of
+from allais.simulation.rollout import Rollout, new_record, one_by_one, streams_of
 from allais.weights import Weight
 
 
@@ -127,10 +127,7 @@ def _same_live_and_simulated(policy: Policy, problem: Problem, rounds: int, seed
     rollout = Rollout(policy, problem, np.random.SeedSequence(seed))
     rollout.run(rounds, record)
     chooser, *tellers = np.random.SeedSequence(seed).spawn(problem.n_arms + 1)
-    tapes = [
-        (outcome for stretch in outcomes_of(problem, arm, teller) for outcome in stretch.tolist())
-        for arm, teller in enumerate(tellers)
-    ]
+    tapes = one_by_one(streams_of(policy, problem, tellers))
     learner = policy.start(problem.arms, np.random.default_rng(chooser))
     index = {name: arm for arm, name in enumerate(problem.arms)}
     for step in range(rollout.samples):

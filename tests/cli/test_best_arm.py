@@ -9,12 +9,12 @@ import pytest
 from typer.testing import CliRunner
 
 from allais import __version__
+from allais._checks import root_of
 from allais.cli.app import app
 from allais.cli.dry_run import Piloted
 from allais.cli.specs import read_search
 from allais.problems import Simulator
 from allais.searches.journal import RunJournal, identity
-from allais.simulation.simulate import root_of
 from tests.searches.simulators import ARMS, always_lose
 
 ROOT = Path(__file__).parents[2]

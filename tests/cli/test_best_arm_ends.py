@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from allais._checks import root_of
 from allais.cli.specs import read_search
 from allais.searches import Search
 from allais.searches.journal import RunJournal, identity
-from allais.simulation.simulate import root_of
 from tests.cli.test_best_arm import COIN, ROOT, runs_of
 from tests.problems.test_program import is_gone
 

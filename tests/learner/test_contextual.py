@@ -287,6 +287,8 @@ def test_what_cannot_be_is_refused_in_a_sentence(learner):
         learner.forget("a", 0.5)
     with pytest.raises(TypeError, match=r"Write Fading\(half_life=30\)"):
         ContextualNPTS(expected_value(), UNIT, memory=Recent(90))
+    with pytest.raises(ValueError, match="draws must be a whole number, 1 or more; got 0"):
+        learner.chances(draws=0, context={"hour": 8})
     with pytest.raises(ValueError, match="each reward has its context; got 1 for 2"):
         learner.observe("a", [0.5, 0.5], [{"hour": 8}])
     with pytest.raises(ValueError, match=r"ask\(context="):

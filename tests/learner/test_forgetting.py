@@ -160,7 +160,7 @@ def test_people_see_what_is_still_remembered():
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match="a window must hold"):
+    with pytest.raises(ValueError, match="the n of Recent must be"):
         Recent(0)
     with pytest.raises(ValueError, match="half_life must lie"):
         Fading(half_life=0.1)
@@ -251,7 +251,7 @@ def test_a_fading_ridge_regression_is_the_weighted_one(kind):
 
 
 def test_linear_refusals():
-    with pytest.raises(TypeError, match="memory of a linear policy must be Fading"):
+    with pytest.raises(TypeError, match="memory of a policy that keeps no single outcomes must be Fading"):
         LinTS(PEOPLE, ParameterNoise(), memory=Recent(100))
     with pytest.raises(ValueError, match="noise is estimated from all outcomes"):
         LinTS(PEOPLE, EstimatedNoise(scale=1.0), memory=Fading(half_life=5))

@@ -298,6 +298,8 @@ def test_what_is_told_of_an_outcome_must_agree():
         learner.tell(choice, 20.0)
     with pytest.raises(ValueError, match="each outcome has its arm, unfinished ones last; got 2 arms, 2 rewards, 1 un"):
         learner.observe(["A21", "A28"], [1.0, 2.0], at_least=[3.0])
+    with pytest.raises(ValueError, match="an arm must be one of 'A21', 'A28'; got 'A29'"):
+        learner.check_cut("A29", at_least=3.0)
     assert learner.unfinished[choice.arm] == 1
 
 

@@ -19,7 +19,7 @@ from allais import (
 )
 from allais.learner import NotNow
 from allais.policies import UniformSampling
-from allais.policies.wsr import halving_phases, patient_phases, phases
+from allais.policies.wsr import patient_phases, phases
 from allais.problems import Bandit
 
 PEOPLE = Preference(TverskyKahneman(0.61))
@@ -27,7 +27,7 @@ PEOPLE = Preference(TverskyKahneman(0.61))
 
 def test_sequential_halving_by_hand():
     # n = 96, K = 4: two phases of 48; 12 pulls for each of four, then 24 for each of two
-    np.testing.assert_array_equal(halving_phases(96, 4), [12, 12, 36])
+    np.testing.assert_array_equal(SequentialHalving(expected_value(), budget=96).phases(4), [12, 12, 36])
     learner = SequentialHalving(expected_value(), budget=96).start(list("ABCD"), seed=1)
     outcome = dict(zip("ABCD", (1.0, 0.0, 0.5, 0.25), strict=True))
     chosen = []

@@ -86,7 +86,7 @@ def test_a_command_gets_each_setting_as_one_word():
         (lambda: grid(s=[[1]]), "s must be a number, a text, or true or false"),
         (lambda: grid(s=[float("nan")]), "s must be finite; got nan"),
         (lambda: grid(rng=[1]), "rng, seed, arm have a meaning of their own; got 'rng'"),
-        (lambda: grid(**{"max wait": [1]}), "a setting's name must do for a parameter"),
+        (lambda: grid(**{"max wait": [1]}), "a setting's name must be an identifier"),
         (lambda: grid(s=range(2_000), S=range(2_000)), "1,000,000 options at most; got 4,000,000"),
         (lambda: Simulator(hill, {"s": [1], "S": [2]}), "Write allais.problems.grid"),
         (lambda: Simulator(hill, [{"s": 1, "S": 2}, {"s": 1}]), "the first has s, S, and number 2 has s"),

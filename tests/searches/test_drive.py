@@ -159,7 +159,7 @@ def test_a_traceback_is_kept_in_a_log_beside_the_journal_and_named(tmp_path):
 
 
 def test_a_log_ends_where_it_would_grow_without_end(tmp_path, monkeypatch):
-    monkeypatch.setattr("allais.searches.limit.MOST_BYTES", 2_000)
+    monkeypatch.setattr("allais.searches.runs.MOST_BYTES", 2_000)
     search(BUDGET, Simulator(broken, ARMS), seed=1, failures=Failures(then=-1), journal=tmp_path / "runs.jsonl")
     assert 2_000 < (tmp_path / "runs.failures.log").stat().st_size < 6_000
 

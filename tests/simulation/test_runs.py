@@ -204,7 +204,7 @@ def test_best_arm_goes_on_from_a_learner_that_was_stopped():
         (lambda: simulate(POLICY, LOTTERY, 10, 1, seed=1, checkpoints=[11]), "between 1 and n_rounds = 10"),
         (lambda: best_arm(POLICY, LOTTERY, seed=1), "best_arm needs a policy that stops; WUCB"),
         (lambda: compare([], LOTTERY, 10), "there must be a policy to compare"),
-        (lambda: Bandit([Bernoulli(0.5)], arms=["A", "B"]), "2 names for 1"),
+        (lambda: Bandit([Bernoulli(0.5)], arms=["A", "B"]), "one name for each arm; got 2 for 1"),
         (lambda: Simulator(walk, arms=2, true_values=[1.0]), "true_values must be one per arm; got 1 for 2"),
         (
             lambda: simulate(UCB1(Bounded(0, 1)), Simulator(lambda a, r: np.nan, 2), 5, 1, seed=1),

@@ -158,7 +158,7 @@ def _search(
     from allais.report import LiveView
     from allais.report.words import contrast, recommendation
     from allais.searches import finished_runs, search
-    from allais.searches.limit import FailureLog
+    from allais.searches.runs import FailureLog
 
     with writing(book), LiveView(unit=spec.unit) if sys.stderr.isatty() else nullcontext() as view:
         answer = search(

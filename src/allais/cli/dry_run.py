@@ -23,9 +23,8 @@ from allais.problems import Problem
 from allais.report.markup import duration
 from allais.searches import closer_forecast, costs_of_indifference, forecast
 from allais.searches.asynchronous import refusal, with_common_numbers, worth_asking
-from allais.searches.limit import FailureLog
 from allais.searches.pool import capacity, perform_all
-from allais.searches.runs import Outcome, Run, Seeds
+from allais.searches.runs import FailureLog, Outcome, Run, Seeds
 
 FORMAT, VERSION = "allais pilot", 1
 

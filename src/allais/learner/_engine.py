@@ -202,7 +202,7 @@ class Engine:
         self.guard.midway = self.guard.durable
 
     def learn_other(self, id_: int, choice: Choice | int, reward: float) -> float:
-        """Learn what a choice brought that is none of the listed arms; the reward as it was checked."""
+        """Learn the outcome of a choice that is not a listed arm; returns the reward as it was checked."""
         raise ValueError(self.why_unknown(id_))
 
     def why_unknown(self, id_: int) -> str:
@@ -293,7 +293,7 @@ class Engine:
             raise late
 
     def _looking(self, arm: int) -> Callable[..., Any]:
-        """What takes note of an arm's next outcome: the first ones are only written down."""
+        """The function that watches an arm's next outcome for drift; the first ones are only written down."""
         if self.looking is None:
             if self.watch.seen[arm] < FIRST - 1:
                 return self._note
@@ -305,7 +305,7 @@ class Engine:
         self.watch.seen[arm] += 1
 
     def _must_move(self, arm: int) -> bool:
-        """Whether an arm's outcomes move to the trees or into cells for want of room: in place, and seldom."""
+        """Whether an arm's outcomes must move to the trees or into cells for lack of room; it is rare, and in place."""
         memory = self.state.memory
         return bool((not memory.in_trees[arm] and memory.utility.shape[1] >= FLAT) or is_crowded(memory, arm))
 
@@ -396,5 +396,5 @@ class Engine:
             self.adopt(self.policy, self.names, self.rule, state)
 
     def new_view(self, preference: Preference) -> PreferenceView:
-        """The arms as somebody sees them who has not looked yet."""
+        """The arms for somebody who has no view of them yet."""
         return PreferenceView(self.policy, preference, len(self.names))

@@ -16,7 +16,7 @@ from allais._kernels import bound
 from allais.files import require, whole
 from allais.forests import OutcomeForest
 from allais.forests.encoding import Flat, checked_context
-from allais.learner import reading
+from allais.learner import changes, reading
 from allais.learner._engine import Engine
 from allais.learner.choices import Choice, require_own
 from allais.learner.views import (
@@ -38,7 +38,7 @@ from allais.preferences import Preference
 
 
 class Row(NamedTuple):
-    """A choice that is none of the listed arms: what it is called, its ticket and its features."""
+    """A choice of an arm that is not listed: its name, its ticket and its features."""
 
     arm: Any
     ticket: float
@@ -84,7 +84,7 @@ class LinearEngine(Engine):
             )
 
     def _verbs(self, policy: LinearPolicy, rule: Any, state: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
-        """The machine code of `choose` and `learn`: rows of all rounds are of one type, which takes long to tell."""
+        """The machine code of `choose` and `learn`, bound once: arms of all rounds have one type, slow to infer."""
         found = self.verbs.get(policy.preference)
         if found is None:
             if len(self.verbs) >= MOST:
@@ -156,7 +156,7 @@ class LinearEngine(Engine):
         return outcome
 
     def learning(self, features: Sequence[float], outcomes: list[float], ticket: float) -> Iterator[Any]:
-        """The steps by which outcomes of one row are learned; nothing is left to be made ready between them."""
+        """The steps that learn outcomes of one row; all is prepared, so that nothing else happens between them."""
         _, rule, state = self.context([features], self.policy)
         _, take_in = self._verbs(self.policy, rule, state)
         arms = (self.rule.world.features, self.state)
@@ -237,7 +237,7 @@ def unlisted(name: Any) -> Any:
 # -- contexts -----------------------------------------------------------------------------------------
 
 
-SMALLEST = Groups(np.zeros(1, dtype=np.int64), np.zeros(1), np.ones(1), np.arange(2))
+SMALLEST = Groups(np.zeros(1, dtype=np.int64), np.zeros(1), np.ones(1), np.arange(2))  # to compile with
 
 
 class ContextView(DrawsView):
@@ -261,19 +261,19 @@ class ContextView(DrawsView):
         if not self._preference.costs:  # the best are the last
             places, counts, inside = places[:, ::-1], counts[:, ::-1], inside[:, ::-1]
         told = np.concatenate([first > 0.0, inside], axis=1)
-        raw = np.concatenate([self._draws.tops[self._arms, None], places], axis=1)[told]
+        raw = np.concatenate([self._tables.tops[self._arms, None], places], axis=1)[told]
         masses = np.concatenate([first, counts], axis=1)[told]
         return Groups(self._arms, raw, masses, np.append(0, np.cumsum(sizes + 1)))
 
     def compile(self) -> None:
-        """Have all machine code that a choice needs."""
-        self._draws.tails(0.5, SMALLEST, 1)
-        self._draws.own_values(0.5, np.zeros((1, 1)), np.zeros((1, 1)), np.zeros(1, dtype=np.int64))
+        """Compile all that a choice needs."""
+        self._tables.tails(0.5, SMALLEST, 1)
+        self._tables.own_values(0.5, np.zeros((1, 1)), np.zeros((1, 1)), np.zeros(1, dtype=np.int64))
 
     def prepare(self, u: float) -> None:
         if not self._arms.size:
             return
-        own = self._preference == self._draws.policy.preference
+        own = self._preference == self._tables.policy.preference
         for k in range(self.rule.draws):
             at = (u + k * FURTHER) % 1.0
             seen = self._seen  # copied, since a view may be prepared again
@@ -281,11 +281,11 @@ class ContextView(DrawsView):
             self._forest.doubted(at, self._row, self._arms, places, counts, sizes)
             if own:
                 felt = self._preference.utilities(places)
-                felt[np.arange(sizes.size), sizes] = self._draws.of.band.tops[self._arms]
-                values = self._draws.own_values(at, felt, counts, sizes)
+                felt[np.arange(sizes.size), sizes] = self._tables.of.band.tops[self._arms]
+                values = self._tables.own_values(at, felt, counts, sizes)
             else:
                 groups = self._arranged(places, counts, sizes)
-                values = self._valued(groups, *self._draws.tails(at, groups, 1))[0]
+                values = self._valued(groups, *self._tables.tails(at, groups, 1))[0]
             self.state.kept.values[k, self._arms] = values
 
 
@@ -306,12 +306,12 @@ class ContextualEngine(Engine):
         return {**super().contents(), "forest": copy.deepcopy(self.forest), "contexts": dict(self.contexts)}
 
     def more(self) -> dict[str, Any]:
-        """What its document has beside that of other engines."""
+        """What its document has that those of other engines lack."""
         out = sorted((id_, context) for id_, context in self.contexts.items() if id_ in self.out)
         return {"forest": self.forest.document(), "contexts": [list(one) for one in out]}
 
     def take_over(self, document: dict[str, Any]) -> None:
-        """Go on from what a document has more."""
+        """Take over what only documents of such an engine have."""
         self.forest = OutcomeForest.of(document["forest"], len(self.names))
         for id_, context in document["contexts"]:
             require(id_ in self.out, "a context belongs to no choice")
@@ -346,18 +346,11 @@ class ContextualEngine(Engine):
         return found
 
     def ask_again(self, id_: int, name: Hashable, ticket: float, context: Flat) -> None:
-        """Issue a choice as it was issued; its draw is used up."""
+        """Issue a choice in a context as it was issued before."""
         if id_ != self.next or name not in self.index:
             raise ValueError(f"events must repeat to the same choices; number {id_} is not next. Use a backup.")
-        arm = self.index[name]
-        self.make_draw()
-        self.guard.midway = True
         self.contexts[id_] = context
-        self.out[id_] = (arm, ticket)
-        self.next = id_ + 1
-        self.draw = None
-        self.state.asked[arm] += 1
-        self.guard.midway = self.guard.durable
+        changes.issue(self, self.index[name], ticket)
 
     def cancel(self, id_: int, choice: Choice | int) -> None:
         super().cancel(id_, choice)

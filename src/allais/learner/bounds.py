@@ -6,7 +6,7 @@ and her weights weigh their probabilities, as formulas on whole arrays. The ends
 would have, and nothing is kept about her:
 
 - `Holder`: the value by Algorithm 1, and a width that is a formula.
-- `KL`, `DKW`, `Envelope`: bounds on probabilities follow from counts alone, so that they are nobody's own.
+- `KL`, `DKW`, `Envelope`: bounds on probabilities follow from counts alone, so that they serve everybody.
 """
 
 from __future__ import annotations
@@ -35,17 +35,12 @@ from allais.weights import Identity, Weight
 
 
 def shared_bounds(policy: Policy, rule: Any) -> SharedBounds | None:
-    """What people share under a policy that chooses by upper bounds; None where its band is none of these."""
+    """What people share under a policy that chooses by upper bounds; None for any other band."""
     if type(policy.plain()) is not WUCB:
         return None
-    kinds: dict[type, type[SharedBounds]] = {
-        Holder: HolderBounds,
-        KL: TailBounds,
-        DKW: TailBounds,
-        Envelope: TailBounds,
-    }
-    kind = kinds.get(type(policy.band))
-    return None if kind is None else kind(policy, rule)
+    if type(policy.band) is Holder:
+        return HolderBounds(policy, rule)
+    return TailBounds(policy, rule) if type(policy.band) in (KL, DKW, Envelope) else None
 
 
 class SharedBounds(SharedTables):
@@ -57,6 +52,7 @@ class SharedBounds(SharedTables):
         self.known = policy.rewards_of(n_arms)
         self._tailed = next((one for one in self.known if isinstance(one, SubGaussian)), None)
         self.of_each = Division(self, strides=False)
+        self.divisions = [self.of_each]
 
     def view(self, preference: Preference) -> BoundsView:
         if self._tailed is not None:
@@ -67,7 +63,8 @@ class SharedBounds(SharedTables):
 
     def forget(self) -> None:
         super().forget()
-        self.of_each.counted[:] = -1
+        for division in self.divisions:
+            division.counted[:] = -1
 
     @abstractmethod
     def highest(self, preference: Preference, confidence: float) -> tuple[IntArray, FloatArray]:
@@ -167,10 +164,7 @@ class TailBounds(SharedBounds):
         super().__init__(policy, rule)
         self._steady = isinstance(policy.band, DKW)
         self._in_strides = Division(self, strides=True)
-
-    def forget(self) -> None:
-        super().forget()
-        self._in_strides.counted[:] = -1
+        self.divisions.append(self._in_strides)
 
     def highest(self, preference: Preference, confidence: float) -> tuple[IntArray, FloatArray]:
         arms, most = self._side(0, preference, confidence, greatest=True)
@@ -218,10 +212,8 @@ class TailBounds(SharedBounds):
         if not where.size:
             return
         of_arm = side.spread(np.arange(arms.size))[where]
-        pulls, counts = (
-            side.pulls[of_arm],
-            np.stack([side.pulls[of_arm] - side.all.fewest[where], side.all.counted[where]]),
-        )
+        pulls = side.pulls[of_arm]
+        counts = np.stack([pulls - side.all.fewest[where], side.all.counted[where]])
         if self._steady:
             found = np.minimum(counts / pulls + np.sqrt(0.5 * level[of_arm] / pulls), 1.0)
         else:
@@ -279,9 +271,8 @@ def _beyond(weight: Weight, scale: FloatArray, height: FloatArray, gap: FloatArr
 class BoundsView(SharedView):
     """The arms for one person and one choice by upper bounds."""
 
-    def __init__(self, tables: SharedBounds, preference: Preference) -> None:
-        super().__init__(tables, preference)
-        self._bounds, self._prepared = tables, math.nan
+    _tables: SharedBounds
+    _prepared = math.nan  # the exponent at which bounds were computed
 
     def _exponent(self) -> float:
         """That of the next choice, as W-UCB's `exponent` has it."""
@@ -290,13 +281,13 @@ class BoundsView(SharedView):
     def prepare(self, u: float) -> None:
         """Bound what each arm may be worth to her, at the exponent of the next choice."""
         if (confidence := self._exponent()) != self._prepared:
-            arms, high = self._bounds.highest(self._preference, confidence)
+            arms, high = self._tables.highest(self._preference, confidence)
             self.state.kept.high[:] = np.inf
             self.state.kept.high[arms], self._prepared = high, confidence
 
     def complete(self) -> None:
         """Compute values and both ends of intervals, as a recommendation shows them."""
-        arms, low, high = self._bounds.intervals(self._preference, self._exponent())
+        arms, low, high = self._tables.intervals(self._preference, self._exponent())
         kept, value = self.state.kept, self.state.memory.value
         kept.low[:], kept.high[:], value[:] = -np.inf, np.inf, -np.inf
-        kept.low[arms], kept.high[arms], value[arms] = low, high, self._bounds.values(self._preference)
+        kept.low[arms], kept.high[arms], value[arms] = low, high, self._tables.values(self._preference)

@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 from allais._checks import brief, finite_array
 from allais.errors import NotAdmitted
 from allais.learner._engine import Engine
-from allais.learner.choices import WIDEN, Choice, NotNow, number_of, require_own, require_plain_names
-from allais.learner.reading import arm_of
+from allais.learner.choices import WIDEN, Choice, NotNow, arm_of, number_of, require_own, require_plain_names
 from allais.learner.unfinished import checked_cut, lapse, require_cuts
 from allais.learner.views import remeasure, same_utility, with_utilities
 from allais.policies.core.base import Policy
@@ -94,7 +93,7 @@ def add_all(engine: Engine, arms: Sequence[Hashable], rewards: Rewards | None) -
 
 
 def _adding(engine: Engine, arms: Sequence[Hashable], rewards: Rewards | None) -> Event:
-    """What an event says about the rewards of new arms; refused is what cannot be added, or not be written down."""
+    """What an event says about the rewards of new arms, if these can be added and written down."""
     require_open_to_arms(engine.policy, "add")
     names = checked_names(arms)
     if engine.guard.durable:
@@ -155,7 +154,7 @@ def retire(engine: Engine, arm: Hashable) -> Event:
 
 
 def repeat(engine: Engine, choices: list[tuple[int, Hashable]], allowed: Sequence[Hashable] | None) -> Event:
-    """Make choices as they were made, among the allowed arms; for whom they were made changes nothing."""
+    """Make choices as they were made, among the allowed arms; it does not matter for whom they were made."""
     next_ones = [id_ for id_, _ in choices] == list(range(engine.next, engine.next + len(choices)))
     known = all(arm in engine.index for _, arm in choices)
     if not (next_ones and known and among(engine, allowed, lambda: all(_ask_again(engine, *one) for one in choices))):
@@ -164,6 +163,17 @@ def repeat(engine: Engine, choices: list[tuple[int, Hashable]], allowed: Sequenc
             "learner that began alike."
         )
     return {"ask": choices, **({} if allowed is None else {"allowed": list(allowed)})}
+
+
+def issue(engine: Engine, arm: int, ticket: float) -> None:
+    """Issue the next choice without asking the policy; its draw is used up."""
+    engine.make_draw()
+    engine.guard.midway = True
+    engine.out[engine.next] = (arm, ticket)
+    engine.next += 1
+    engine.draw = None
+    engine.state.asked[arm] += 1
+    engine.guard.midway = engine.guard.durable
 
 
 def _ask_again(engine: Engine, id_: int, name: Hashable) -> bool:
@@ -177,17 +187,13 @@ def _ask_again(engine: Engine, id_: int, name: Hashable) -> bool:
     try:
         other = engine.index[engine.ask().arm]
     except NotNow:  # it would have stopped by now
-        engine.make_draw()
-        guard.midway = True
-        engine.out[id_] = (arm, engine.state.ticket[0])
-        engine.next = id_ + 1
-        engine.draw = None
-    else:
-        guard.midway = True
-        if other != arm and not type(engine.policy).open_to_data:  # bets hold whatever was chosen
-            return False
-        engine.state.asked[other] -= 1
-        engine.out[id_] = (arm, engine.out[id_][1])
+        issue(engine, arm, engine.state.ticket[0])
+        return True
+    guard.midway = True
+    if other != arm and not type(engine.policy).open_to_data:  # bets hold whatever was chosen
+        return False
+    engine.state.asked[other] -= 1
+    engine.out[id_] = (arm, engine.out[id_][1])
     engine.state.asked[arm] += 1
     guard.midway = guard.durable
     return True
@@ -197,7 +203,7 @@ def _ask_again(engine: Engine, id_: int, name: Hashable) -> bool:
 
 
 def tell_cut(engine: Engine, choice: Choice | int, told: Cut, final: bool) -> Event:
-    """Learn what is known of a choice whose outcome is not finished; with `final` it is out no longer."""
+    """Learn what is known of a choice whose outcome is not finished; with `final` it is no longer out."""
     if (id_ := number_of(choice)) not in engine.out:
         raise ValueError(engine.why_unknown(id_))
     arm, cuts = engine.out[id_][0], engine.cuts
@@ -256,8 +262,7 @@ def observe(
             engine.known[k].check(outcomes[whose == k] if each else outcomes)
     except NotAdmitted as error:
         raise NotAdmitted(error.rule, WIDEN) from None
-    if not np.isfinite(engine.policy.preference.utilities(outcomes)).all():
-        raise ValueError("the utility of rewards must be finite; that of some is not. Bound the rewards.")
+    engine.policy.preference.finite_utilities("rewards", outcomes)  # refuses what overflows
     if (most := float(np.abs(outcomes).max(initial=0.0))) > engine.largest:
         raise ValueError(engine.why_too_large(most))
     told: list[float] = outcomes.tolist()
@@ -319,7 +324,7 @@ def forget(engine: Engine, arm: Hashable, reward: float) -> Event:
 
 
 def _or_opened(policy: Policy) -> str:
-    """Which setting a policy would need from its start on, if any, to use what it did not ask for."""
+    """The setting that a policy would need from its start, if any, to use outcomes that it did not ask for."""
     return f", or start it with {policy.opened_by}" if policy.opened_by else ""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,9 @@ from numpy.typing import ArrayLike
 from allais._checks import FloatArray
 from allais.bands.base import Interval
 from allais.policies.core.base import Promise
+
+if TYPE_CHECKING:
+    from allais.learner._engine import Engine
 
 WIDEN = "learner.widen(Bounded(low, high)) does so for a learner."  # what to do about a reward out of bounds
 
@@ -145,6 +148,15 @@ def number_of(choice: Choice | int) -> int:
     if isinstance(choice, int) and not isinstance(choice, bool):
         return choice
     raise TypeError(f"tell and cancel take what ask returned, or its id; got {choice!r}. Keep what ask() returned.")
+
+
+def arm_of(engine: Engine, name: Hashable) -> int:
+    """An arm by its name."""
+    try:
+        return engine.index[name]
+    except (KeyError, TypeError):
+        listed = ", ".join(map(repr, engine.names[:8])) + (", ..." if len(engine.names) > 8 else "")
+        raise ValueError(f"an arm must be one of {listed}; got {name!r}. Add it first, or check the name.") from None
 
 
 def require_own(choice: Choice | int, own: Hashable) -> None:

@@ -20,12 +20,11 @@ from allais.forests.encoding import Flat, checked_context
 from allais.learner import changes, reading
 from allais.learner._engine import Engine
 from allais.learner._round_engines import ContextualEngine
-from allais.learner.choices import Choice, Recommendation, number_of
+from allais.learner.choices import Choice, Recommendation, arm_of, number_of
 from allais.learner.learner import Learner, Names, Whose
 from allais.lotteries import Discrete
 from allais.preferences import Preference
 from allais.preferences.explain import Explanation
-from allais.preferences.valuation import certainty_equivalent_in_words
 from allais.samples.cuts import Cut, cuts_of
 
 Context = Mapping[str, Any] | None  # features by name
@@ -203,10 +202,7 @@ class ContextualLearner(Learner):
         """
         if context is None:
             return Learner.recommend(self, preference)
-        values = self._by_name(self._read(context, preference)[2])
-        known = {name: values[name] for name in self.arms if not math.isnan(values[name])}
-        best = max(known, key=lambda name: known[name], default=self.arms[0])
-        return Recommendation(best, known.get(best, math.nan), None, False, None, "none")
+        return reading.best_guess(self.arms, self._by_name(self._read(context, preference)[2]), {})
 
     @one_at_a_time
     def chances(
@@ -245,7 +241,7 @@ class ContextualLearner(Learner):
         >>> learner.distribution("A21", {"hour": 8})
         Discrete({50: 0.25, 0: 0.75})
         """
-        outcomes, shares = self._engine.forest.weights(context, reading.arm_of(self._engine, arm))
+        outcomes, shares = self._engine.forest.weights(context, arm_of(self._engine, arm))
         if not outcomes.size:
             raise ValueError(f"an arm has a distribution once it was seen; {arm!r} was not. Tell an outcome first.")
         distinct, place = np.unique(outcomes, return_inverse=True)
@@ -283,12 +279,12 @@ class ContextualLearner(Learner):
         """
         if context is None:
             return Learner.why(self, arm, preference, unit)
-        place = reading.arm_of(self._engine, arm)
+        place = arm_of(self._engine, arm)
         found, whose, values = self._read(context, preference)
         if math.isnan(values[place]):
             return f"{arm} was never seen"
-        judged = "is worth most so far" if values[place] >= np.nanmax(values) else "may be worth more than it seems"
-        worth = certainty_equivalent_in_words(whose, float(values[place]), unit, subject="it")
+        best = bool(values[place] >= np.nanmax(values))
+        worth = reading.worth_in_words(arm, best, whose, values[place], unit, " in this context")
         samples, features = self._engine.forest.basis(found, place)
         by = f"by {samples:,.0f} outcome{'s' if samples >= 1.5 else ''}"
         like = f"of contexts with such {' and '.join(features[:3])}" if features else "of any context"
@@ -297,7 +293,7 @@ class ContextualLearner(Learner):
         also = f"; a number in some contexts and text in others: {', '.join(both[:3])}" if both else ""
         if left_out := encoding.unused(found):
             also += f"; not used, since there are too many features: {', '.join(left_out[:3])}"
-        return f"{arm} {judged} in this context: {worth}, {by} {like}{also}"
+        return f"{worth}, {by} {like}{also}"
 
     @property
     @one_at_a_time
@@ -314,7 +310,7 @@ class ContextualLearner(Learner):
 
     @one_at_a_time
     def across(self, feature: str | None = None, preference: Whose = None) -> list[dict[str, Any]]:
-        """How the arms' values change with one feature, others being as they were lately: a row for each of its values.
+        """How the arms' values change with one feature, the others as they were lately: a row for each of its values.
 
         Args:
             feature: Its name; by default the one that matters to most outcomes.

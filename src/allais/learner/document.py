@@ -107,36 +107,31 @@ def learner_from(snapshot: Any, trust: Sequence[str] = ()) -> Learner:
         snapshot: The snapshot.
         trust: As in `load`.
     """
-    document = snapshot
     checked_trust(trust)
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
+    if not isinstance(snapshot, dict) or snapshot.get("format") != FORMAT:
         raise ValueError("a saved learner must say so in its first line; this file does not. Check the path.")
-    require_known_version("a saved learner", document.get("version"))
-    if document.get("checksum") != checksum(document):
+    version = snapshot.get("version")
+    if type(version) is int and version > VERSION:
+        raise ValueError(
+            f"a saved learner must be of version {VERSION} or older; this one is of version {version}. Update allais."
+        )
+    if type(version) is not int or version < 1:
+        raise ValueError(f"a saved learner must be of a known version; this one is of {version!r}. Use a backup.")
+    if snapshot.get("checksum") != checksum(snapshot):
         raise ValueError(
             "a saved learner must be as it was written; this file is damaged (its checksum differs). Use a backup."
         )
     try:
-        return _rebuilt(document, trust)
+        return _rebuilt(snapshot, trust)
     except DAMAGE as error:
         raise ValueError(
             f"a saved learner must be whole; this file is damaged ({reason(error)}). Use a backup."
         ) from None
 
 
-def require_known_version(what: str, version: Any) -> None:
-    """Refuse what a newer version wrote, and what is no version."""
-    if type(version) is int and version > VERSION:
-        raise ValueError(
-            f"{what} must be of version {VERSION} or older; this one is of version {version}. Update allais."
-        )
-    if type(version) is not int or version < 1:
-        raise ValueError(f"{what} must be of a version that there is; this one is of {version!r}. Use a backup.")
-
-
 def _rebuilt(document: dict[str, Any], trust: Sequence[str]) -> Learner:
     policy = from_spec(as_then(document["policy"]), trust)
-    require(isinstance(policy, Policy), "its policy is none")
+    require(isinstance(policy, Policy), "it has no policy")
     arms = document["arms"]
     require(isinstance(arms, list) and all(isinstance(arm, dict) for arm in arms), "its arms must be a list")
     names = checked_names([arm["name"] for arm in arms])
@@ -208,11 +203,7 @@ def _outcomes(
     if told.size and engine.known:
         engine.known[k].check(told)
     first = np.flatnonzero(np.append(True, (np.diff(utility) > 0.0) | (np.diff(raw) > 0.0))[: raw.size])
-    return (
-        (utility, raw, counts)
-        if first.size == raw.size
-        else (utility[first], raw[first], np.add.reduceat(counts, first))
-    )
+    return utility[first], raw[first], np.add.reduceat(counts, first)
 
 
 def _put_out(engine: Engine, entries: Any) -> None:
@@ -222,7 +213,7 @@ def _put_out(engine: Engine, entries: Any) -> None:
     for entry in entries:
         require(isinstance(entry, list) and len(entry) == 4, "a choice has a number, an arm, a ticket and features")
         id_ = whole(entry[0], "the number of a choice", 1, engine.next - 1)
-        require(id_ not in seen, "a choice is there twice")
+        require(id_ not in seen, "a choice is listed twice")
         seen.add(id_)
         arm, ticket, features = entry[1], finite(entry[2], "a ticket"), entry[3]
         if not features:

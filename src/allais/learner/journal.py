@@ -146,7 +146,7 @@ def open_folder(
         folder: Where it lives, or will.
         make: Makes a new one, and says how it began, as JSON has it.
         read: Reads one from a snapshot, and how it began.
-        repeat: Does again what an event says.
+        repeat: Replays an event.
         agree: Refuses what the caller gave if it is not what the folder was made with.
         refusals: What `repeat` raises for an event that does not fit.
     """
@@ -178,7 +178,7 @@ def open_folder(
 
 @contextlib.contextmanager
 def whole_snapshot(log: SnapshotLog) -> Iterator[None]:
-    """Within: what a damaged snapshot raises is said in a sentence."""
+    """Put what a damaged snapshot raises inside the block into one sentence."""
     try:
         yield
     except DAMAGE as error:
@@ -188,7 +188,7 @@ def whole_snapshot(log: SnapshotLog) -> Iterator[None]:
 
 
 def _let_go_of_broken(folder: Path) -> None:
-    """Close what was broken off on a folder before it could close itself: it is in nobody's way."""
+    """Close a journal of the folder that was broken off before it could close itself: it would block the next."""
     for one in list(_OPEN):
         # one that is merely under way, in this thread or another, keeps its folder
         broken = one.log is not None and one.log.folder == folder and one.midway and not one.lock._is_owned()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 import functools
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 import numpy as np
 
-from allais._checks import FloatArray, brief
+from allais._checks import FloatArray, brief, whole
 from allais._kernels import held
 from allais._system.locks import one_at_a_time
 from allais.bands.base import Interval
@@ -23,8 +23,8 @@ from allais.learner.views import (
     SharedDraws,
     SharedTables,
     SharedView,
+    choosing_for,
     same_utility,
-    verbs_for,
 )
 from allais.numerics.sums import finite_parts
 from allais.policies.core.base import Policy
@@ -92,14 +92,14 @@ class Others:
         return view
 
     def forget(self) -> None:
-        """Let everybody look anew, after a change that is more than one outcome told."""
+        """Drop all views, after a change that is more than one new outcome."""
         self.views = {}
         if self.tables is not None:
             self.tables.forget()
 
 
 def someone(policy: Policy, preference: Preference | None) -> Preference:
-    """A preference that was given, on gains and losses as the policy has them; or else the policy's own."""
+    """The preference that was given, with the policy's reference and direction; or the policy's own."""
     if preference is None:
         return policy.preference
     if isinstance(preference, Mapping):
@@ -145,8 +145,9 @@ def without_context(
 # -- values -------------------------------------------------------------------------------------------
 
 
-def values_of(policy: Policy, memory: Memory, preference: Preference) -> FloatArray:
-    """What each arm is worth to somebody; NaN where nothing is known."""
+def values_of(engine: Engine, preference: Preference) -> FloatArray:
+    """What each arm is worth to somebody, with unfinished outcomes by the product limit; NaN where nothing is known."""
+    policy, memory = engine.policy, engine.state.memory
     n_arms, told, own = memory.pulls.size, memory.pulls > 0, policy.preference
     many = preference == own or memory.trees.heads[:, DISTINCT].sum() > MANY
     summed = told & memory.in_trees if many and same_utility(preference, own) else np.zeros_like(told)
@@ -157,11 +158,6 @@ def values_of(policy: Policy, memory: Memory, preference: Preference) -> FloatAr
             measure(worth, summing, k)
     for k in np.flatnonzero(told & ~summed).tolist():
         values[k] = _value(policy, memory, k, preference)
-    return values
-
-
-def with_cuts(engine: Engine, values: FloatArray, preference: Preference) -> FloatArray:
-    """Values with what is known of unfinished outcomes: by the product limit."""
     for arm in np.flatnonzero(engine.cuts.counts(len(engine.names))).tolist() if engine.cuts.any else ():
         values[arm] = value_with_cuts(engine, arm, preference)
     return values
@@ -210,13 +206,14 @@ def hidden_by_cells(policy: Policy, memory: Memory, k: int, preference: Preferen
 
 def shares_of(engine: Engine, view: PreferenceView | SharedView | None, draws: int) -> dict[Hashable, float]:
     """The share of each arm in play among choices that nobody is told."""
+    many = whole("draws", draws)
     rule, state = (engine.rule, engine.state) if view is None else (view.rule, view.state)
     counts = {name: 0 for name, active in zip(engine.names, engine.state.active, strict=True) if active}
     state = apart(state)
     places = held(rule), held(state)
-    choosing, _ = verbs_for(type(rule), *places)
+    choosing = choosing_for(type(rule), *places)
     asked = state.asked.copy()
-    for u in np.random.default_rng(0).random(draws).tolist():
+    for u in np.random.default_rng(0).random(many).tolist():
         if view is not None:
             view.prepare(u)
         arm = int(choosing(*places, u))
@@ -224,16 +221,7 @@ def shares_of(engine: Engine, view: PreferenceView | SharedView | None, draws: i
             raise NotNow("nothing can be asked now; the policy has settled or waits. See recommend().")
         counts[engine.names[arm]] += 1
         state.asked[:] = asked
-    return {name: count / draws for name, count in counts.items()}
-
-
-def arm_of(engine: Engine, name: Hashable) -> int:
-    """An arm by its name."""
-    try:
-        return engine.index[name]
-    except (KeyError, TypeError):
-        listed = ", ".join(map(repr, engine.names[:8])) + (", ..." if len(engine.names) > 8 else "")
-        raise ValueError(f"an arm must be one of {listed}; got {name!r}. Add it first, or check the name.") from None
+    return {name: count / many for name, count in counts.items()}
 
 
 def why(engine: Engine, place: int, values: FloatArray, preference: Preference | None, unit: str) -> str:
@@ -243,9 +231,20 @@ def why(engine: Engine, place: int, values: FloatArray, preference: Preference |
         return f"no outcome of {arm} is finished" if engine.cuts.any else f"{arm} was never seen"
     whose = own if preference is None else preference.in_frame_of(own)
     best = bool(((values[place] >= values) | (memory.pulls == 0)).all())
+    return f"{worth_in_words(arm, best, whose, values[place], unit)}, by {pulls} outcome{'s' if pulls > 1 else ''}"
+
+
+def worth_in_words(arm: Hashable, best: bool, preference: Preference, value: float, unit: str, where: str = "") -> str:
+    """What an arm that was chosen is worth, as the first part of a sentence."""
     judged = "is worth most so far" if best else "may be worth more than it seems"
-    worth = certainty_equivalent_in_words(whose, float(values[place]), unit, subject="it")
-    return f"{arm} {judged}: {worth}, by {pulls} outcome{'s' if pulls > 1 else ''}"
+    return f"{arm} {judged}{where}: {certainty_equivalent_in_words(preference, float(value), unit, subject='it')}"
+
+
+def best_guess(arms: Sequence[Hashable], values: dict[Hashable, float], pulls: dict[Hashable, int]) -> Recommendation:
+    """The arm of the highest value, without an interval and without a promise; ties go to the most pulls."""
+    known = {name: values[name] for name in arms if not math.isnan(values[name])}
+    best = max(known, key=lambda name: (known[name], pulls.get(name, 0)), default=arms[0])
+    return Recommendation(best, known.get(best, math.nan), None, False, None, "none")
 
 
 # -- intervals and the end ----------------------------------------------------------------------------
@@ -263,7 +262,7 @@ def intervals_of(policy: Policy, names: tuple[Hashable, ...], rule: Any, state: 
 
 
 def apart(state: Any) -> Any:
-    """The state with its own copy of all that `choose` writes, so that only its answer counts."""
+    """The state with copies of all that `choose` writes, so that asking changes nothing."""
     return state._replace(**{name: copy.deepcopy(getattr(state, name)) for name in state._fields if name not in SHARED})
 
 

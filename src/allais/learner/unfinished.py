@@ -1,7 +1,7 @@
 """Outcomes of a learner that are not finished: what is known of each, and the arms as they look with them.
 
 Finished outcomes are in the memory. What is known of the others is a list of cuts beside it, and it is spread over the
-memory's distribution when a value, an interval or a choice is needed: a learner that has none is as it always was.
+memory's distribution when a value, an interval or a choice is needed: it costs nothing where all are finished.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from allais._checks import FloatArray, IntArray
-from allais._kernels import compiled_for, held
+from allais._kernels import held
 from allais._system.locks import one_at_a_time
 from allais.bands import DKW, KL, Asymptotic, Envelope, Holder
 from allais.bands._distribution_bounds import STEPS, memory_of_counts
@@ -21,8 +21,8 @@ from allais.bands.asymptotic import AsymptoticRule, clt_exponent, greenwood_ends
 from allais.bands.base import GivenEnds, GivenRule, Interval, anytime_rule, bounds_of, refresh, widen
 from allais.bands.holder import variation
 from allais.errors import NotAdmitted
-from allais.learner.choices import WIDEN
-from allais.learner.views import PreferenceView, clock_of, verbs_for
+from allais.learner.choices import WIDEN, arm_of
+from allais.learner.views import PreferenceView, clock_of
 from allais.lotteries import Discrete
 from allais.policies.core.base import Policy
 from allais.policies.core.verbs import exponent
@@ -67,7 +67,7 @@ def require_cuts(policy: Policy, cut: Cut, cuts: Cuts) -> None:
 
 
 def lapse(engine: Any) -> None:
-    """Forget cuts whose time is over, in a world that changes."""
+    """Forget cuts whose time is over, where the memory forgets."""
     now = clock_of(engine.state)
     if not now or all(key[3] > now for key in engine.cuts.closed):
         return
@@ -163,7 +163,7 @@ def check_cut(self: View, arm: Hashable, at_least: Any = None, at_most: Any = No
         The two ends; one may be infinite.
     """
     engine = self._engine
-    return checked_cut(engine, engine.index[arm], known_cut(at_least, at_most, between))
+    return checked_cut(engine, arm_of(engine, arm), known_cut(at_least, at_most, between))
 
 
 @one_at_a_time
@@ -208,7 +208,7 @@ def likely_distribution(learner: View, arm: Hashable) -> Discrete:
     >>> likely_distribution(learner, "A21")
     Discrete({40: 0.5, 25: 0.25, 20: 0.25})
     """
-    places = places_of_arm(learner._engine, learner._engine.index[arm])
+    places = places_of_arm(learner._engine, arm_of(learner._engine, arm))
     masses = places.masses() if places.mass.size else places.base
     shares = (masses[masses > 0.0] / masses.sum()).tolist()
     return Discrete(dict(zip(places.at[masses > 0.0].tolist(), shares, strict=True)))
@@ -226,7 +226,7 @@ class CutsView(PreferenceView):
         own = preference == engine.policy.preference
         self._of_other = None if own else PreferenceView(engine.policy, preference, n_arms)
         self.policy = engine.policy if self._of_other is None else self._of_other.policy
-        self._for: Any = None  # the state that this one was made of,
+        self._shared: Any = None  # the state that this one was made of,
         self._key: Any = None  # and how often cuts had changed
         self._ends: dict[int, tuple[Any, tuple[float, float]]] = {}
         self._values: dict[int, tuple[Any, float]] = {}
@@ -240,14 +240,11 @@ class CutsView(PreferenceView):
         if self._key != cuts.changes:
             self._many = cuts.counts(len(self._engine.names))
             self.cut_arms = np.flatnonzero(self._many).tolist()
-        if self._for is not state or (self._key != cuts.changes and not self._renewed()):
+        if self._shared is not state or (self._key != cuts.changes and not self._renewed()):
             memory = state.memory._replace(pulls=state.memory.pulls + 0, value=state.memory.value.copy())
             self.rule, kept = self._prepared(rule, state)
-            self.state = state._replace(memory=memory, kept=kept)
-            self.rule_at, self.state_at = held(self.rule), held(self.state)
-            with compiled_for(type(self.policy).__name__):
-                self.choose, _ = verbs_for(type(self.rule), self.rule_at, self.state_at)
-            self._for = state
+            self.rule_at = held(self.rule)
+            self._take_place(state, state._replace(memory=memory, kept=kept))
         self._key = cuts.changes
         self.state.memory.pulls[:] = state.memory.pulls + self._many
         self.state.memory.value[:] = state.memory.value
@@ -257,7 +254,7 @@ class CutsView(PreferenceView):
     _prepared: Callable[..., tuple[Any, Any]]  # the rule for choices, and what its band keeps
 
     def _renewed(self) -> bool:
-        """Whether what is known of other cuts has found room in what compiled code sees."""
+        """Whether the cuts as they are now fit into the arrays that compiled code has."""
         return True
 
     def _needs_values(self) -> bool:
@@ -295,7 +292,10 @@ class DrawsWithCuts(CutsView):
         sizes, gaps = np.zeros(every.size, dtype=np.int64), []
         for k in self.cut_arms:
             inner, outer = innermost(low[arms == k], high[arms == k])
-            gaps.append((inner, outer, _placed(inner, outer, bounds_of(self.preference, self._engine.known[k]))))
+            least, most = bounds_of(self.preference, self._engine.known[k])
+            with np.errstate(invalid="ignore"):  # mass is placed in the middle of a gap, or at the bound if it is open
+                middle = 0.5 * inner + 0.5 * outer
+            gaps.append((inner, outer, np.where(np.isinf(outer), most, np.where(np.isinf(inner), least, middle))))
             sizes[k + 1] = inner.size
         each = [np.concatenate(part) for part in zip(*gaps, strict=True)]
         return [np.searchsorted(arms, every), low, high, many, np.cumsum(sizes), *each]
@@ -328,13 +328,6 @@ def _as_utilities(preference: Preference, low: FloatArray, high: FloatArray) -> 
     return ends[0], ends[1]
 
 
-def _placed(inner: FloatArray, outer: FloatArray, bounds: Cut) -> FloatArray:
-    """Where the mass of a gap is placed: in its middle, or at the bound if it has no end."""
-    with np.errstate(invalid="ignore"):
-        middle = 0.5 * inner + 0.5 * outer
-    return np.where(np.isinf(outer), bounds[1], np.where(np.isinf(inner), bounds[0], middle))
-
-
 class BoundsWithCuts(CutsView):
     """For `WUCB` and `WLUCB`: intervals that assume nothing of the cuts, or Greenwood's."""
 
@@ -351,7 +344,7 @@ class BoundsWithCuts(CutsView):
         self.ends_at(self.own_rule, confidence, self.state.kept.low, self.state.kept.high)
 
     def ends_at(self, rule: Any, confidence: float, low: FloatArray, high: FloatArray) -> None:
-        """Write the ends of all intervals at an exponent, by a rule that may be more or less sure than the own one."""
+        """Write the ends of all intervals at an exponent, by a rule that may have another delta than the policy's."""
         widen(rule.band, self.own_state.kept, self.own_state.memory, confidence, low, high)
         rounded = math.ceil(STEPS * confidence) / STEPS
         for arm in self.cut_arms:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from allais._checks import whole
 from allais._system.locks import Guard, one_at_a_time
 from allais.bands.base import Interval
 from allais.learner import reading
 from allais.learner._engine import Engine
 from allais.learner.bounds import BoundsView
 from allais.learner.changes import among
-from allais.learner.choices import Choice, Drift, Recommendation, number_of
+from allais.learner.choices import Choice, Drift, Recommendation, arm_of, number_of
 from allais.learner.document import document_of
 from allais.learner.journal import Journal
 from allais.learner.unfinished import check_cut, unfinished_outcomes, values_left_open
@@ -141,7 +139,7 @@ class View:
         >>> learner.outcomes("A21")
         (array([ 0., 50.]), array([2, 1]))
         """
-        _, raw, counts = outcomes_of_arm(self.state.memory, reading.arm_of(self._engine, arm))
+        _, raw, counts = outcomes_of_arm(self.state.memory, arm_of(self._engine, arm))
         return raw, counts
 
     def check_reward(self, arm: Hashable | None, reward: float) -> float:
@@ -157,7 +155,7 @@ class View:
         Raises:
             ValueError: The reward is not finite, or the declared rewards do not admit it.
         """
-        return self._engine.checked(0 if arm is None else reading.arm_of(self._engine, arm), reward)
+        return self._engine.checked(0 if arm is None else arm_of(self._engine, arm), reward)
 
     @reading.without_context
     def value(self, preference: Preference | None = None) -> dict[Hashable, float]:
@@ -180,9 +178,7 @@ class View:
         return self._by_name(self._values(reading.someone(self.policy, preference)))
 
     def _values(self, preference: Preference) -> Any:
-        return reading.with_cuts(
-            self._engine, reading.values_of(self.policy, self.state.memory, preference), preference
-        )
+        return reading.values_of(self._engine, preference)
 
     @one_at_a_time
     def memory_error(self, preference: Preference | None = None) -> dict[Hashable, float]:
@@ -227,7 +223,7 @@ class View:
         >>> WLUCB(expected_value(), Bounded(0, 50), delta=0.05, band=Betting()).start(["A21", "A28"], 1).interval("A21")
         Interval(low=-inf, value=-inf, high=inf)
         """
-        return self.intervals()[self._engine.names[reading.arm_of(self._engine, arm)]]
+        return self.intervals()[self._engine.names[arm_of(self._engine, arm)]]
 
     @one_at_a_time
     def is_settled(self) -> bool:
@@ -267,10 +263,7 @@ class View:
         if isinstance(view, PreferenceView | BoundsView):
             view.complete()
             return reading.recommended(engine, view.policy, view.rule, view.state)
-        values, pulls = self._by_name(self._values(other)), self.pulls
-        known = {name: values[name] for name in self.arms if not math.isnan(values[name])}
-        best = max(known, key=lambda name: (known[name], pulls[name]), default=self.arms[0])
-        return Recommendation(best, known.get(best, math.nan), None, False, None, "none")
+        return reading.best_guess(self.arms, self._by_name(self._values(other)), self.pulls)
 
     @reading.without_context
     def chances(
@@ -291,8 +284,8 @@ class View:
         >>> learner.chances()
         {'A21': 0.62, 'A28': 0.38}
         """
-        many, engine = whole("draws", draws), self._engine
-        return among(engine, allowed, lambda: reading.shares_of(engine, engine.view_for(preference), many))
+        engine = self._engine
+        return among(engine, allowed, lambda: reading.shares_of(engine, engine.view_for(preference), draws))
 
     def propensity(self, choice: Choice | int) -> float | None:
         """The probability that the policy gave to a choice that is outstanding, for estimates from logged choices.
@@ -336,7 +329,7 @@ class View:
         own = preference is None and not self._engine.cuts.any
         view = None if own else self._engine.view_for(preference)
         values = self.state.memory.value if view is None else view.values()
-        return reading.why(self._engine, reading.arm_of(self._engine, arm), values, preference, unit)
+        return reading.why(self._engine, arm_of(self._engine, arm), values, preference, unit)
 
     @one_at_a_time
     def drift(self) -> dict[Hashable, Drift]:

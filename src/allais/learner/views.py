@@ -18,6 +18,7 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import bound, compiled_for, held
+from allais.bands._distribution_bounds import memory_of_counts
 from allais.bands.base import refresh
 from allais.policies.core.base import Policy
 from allais.policies.core.state import started
@@ -27,16 +28,19 @@ from allais.preferences import Preference
 from allais.samples.cells import LOW, RAW, RAW_HIGH, RAW_LOW
 from allais.samples.draws import SHARE, draw_tails, draw_values, group_by_rank, most_groups
 from allais.samples.drift import NOW, Lifetimes
-from allais.samples.layout import cells_of_arm, outcomes_of_arm, remembered
+from allais.samples.layout import cells_of_arm, outcomes_of_arm
 from allais.samples.memory import Memory, measure
 from allais.weights import Weight
 
 
+def choosing_for(kind: type, rule: Any, state: Any) -> Callable[..., Any]:
+    """The machine code of `choose` for a kind of rule, a rule and a state."""
+    return bound(choose.kernels[kind], rule, state, 0.0)
+
+
 def verbs_for(kind: type, rule: Any, state: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """The machine code of `choose` and `learn` for a kind of rule, a rule and a state."""
-    first, draw = 0, 0.0
-    choosing = bound(choose.kernels[kind], rule, state, draw)
-    return choosing, bound(learn.kernels[kind], rule, state, first, draw, draw, draw)
+    """The machine code of `choose` and of `learn`, which views do without."""
+    return choosing_for(kind, rule, state), bound(learn.kernels[kind], rule, state, 0, 0.0, 0.0, 0.0)
 
 
 def room_check(policy: Any, kind: type, rule: Any, state: Any) -> Callable[..., Any] | None:
@@ -50,7 +54,7 @@ def remeasure(rule: Any, state: Any, arm: int) -> None:
     refresh(rule.band, state.kept, state.memory, arm)
 
 
-MOST = 256  # people whose rule is kept; that of whoever asked longest ago is made anew when she asks again
+MOST = 256  # people whose rule is cached; the one who asked longest ago is dropped first
 
 
 def same_utility(one: Preference, other: Preference) -> bool:
@@ -72,21 +76,14 @@ def finite_utilities(preference: Preference, outcomes: FloatArray) -> FloatArray
 
 def with_utilities(memory: Memory, preference: Preference) -> Memory:
     """A memory of the same outcomes with the utilities of another preference, all of them one by one."""
-    arms = range(memory.pulls.size)
-    outcomes, mean, spread = [], np.zeros(len(arms)), np.zeros(len(arms))
-    for arm in arms:
-        _, raw, counts = outcomes_of_arm(memory, arm)
-        utilities = finite_utilities(preference, raw)
-        order = np.lexsort((raw, utilities))
-        outcomes.append((utilities[order], raw[order], counts[order]))
-        if counts.size:
-            mean[arm] = np.average(utilities, weights=counts)
-            spread[arm] = np.sum(counts * (utilities - mean[arm]) ** 2)
-    return remembered(outcomes, mean, spread)._replace(limit=memory.limit)
+    arms = [outcomes_of_arm(memory, arm)[1:] for arm in range(memory.pulls.size)]
+    for raw, _ in arms:
+        preference.finite_utilities("outcomes", raw)  # refuses what overflows
+    return memory_of_counts(preference, arms)._replace(limit=memory.limit)
 
 
 def clock_of(state: Any) -> int:
-    """The clock of a memory that forgets: as many outcomes may have been forgotten as were told."""
+    """The clock of a memory that forgets: where it has moved on, counts alone do not show what has changed."""
     return int(state.lifetimes.clock[NOW]) if isinstance(state.lifetimes, Lifetimes) else 0
 
 
@@ -124,10 +121,10 @@ class PreferenceView:
         self._counted[:], self._time = pulls, time
 
     def _take_place(self, shared: Any, state: Any) -> None:
-        """Lay out for compiled code what is hers beside what everybody shares."""
+        """Prepare for compiled code what is hers, beside what everybody shares."""
         place = held(state)
         with compiled_for(type(self.policy).__name__):
-            choosing, _ = verbs_for(type(self.rule), self.rule_at, place)
+            choosing = choosing_for(type(self.rule), self.rule_at, place)
         self.state, self.state_at, self.choose, self._shared = state, place, choosing, shared
 
     def _made_of(self, state: Any) -> Memory:
@@ -179,7 +176,7 @@ class Groups(NamedTuple):
     starts: IntArray  # where each arm begins, and the end; (arms + 1,)
 
 
-NONE = np.zeros(0, dtype=np.int64)  # arms
+NONE = np.zeros(0, dtype=np.int64)  # no arms
 
 
 MOST_TABLES = 8  # of groups that are kept; people whose weights are smooth inside (0, 1) share one
@@ -220,7 +217,7 @@ class GroupTable:
 
 
 class SharedTables(ABC):
-    """What all people share, and the place of compiled code in which a choice for one of them is made.
+    """What all people share: tables of outcomes, and the arrays in which compiled code chooses for one of them.
 
     Nothing is kept about anybody: a view for a preference is made for one choice, from tables of the outcomes.
     """
@@ -232,7 +229,7 @@ class SharedTables(ABC):
         self.tops = np.array([one.support[best] for one in known])
         self.bottoms = np.array([one.support[worst] for one in known])
         self.kept, self.value = kept, np.full(len(known), -np.inf)
-        self.rule = rule._replace(band=band)  # by which choices for others are made
+        self.rule = rule._replace(band=band)  # chooses for others
         self.rule_at = held(self.rule)
         self._tables: dict[tuple[float, ...], GroupTable] = {}
         self.state: Any = None
@@ -242,12 +239,12 @@ class SharedTables(ABC):
         self.choose: Callable[..., Any]
 
     def look(self, shared: Any, shared_at: Any) -> None:
-        """Bring the place of compiled code in line with the learner's state."""
+        """Bring what compiled code sees in line with the learner's state."""
         if shared is not self.shared:
             self.state = shared._replace(memory=shared.memory._replace(value=self.value), kept=self.kept)
             self.state_at = held(self.state)
             with compiled_for(type(self.policy).__name__):
-                self.choose, _ = verbs_for(type(self.rule), self.rule_at, self.state_at)
+                self.choose = choosing_for(type(self.rule), self.rule_at, self.state_at)
             self.shared, self.shared_at = shared, shared_at
 
     def groups_for(self, preference: Preference) -> Groups:
@@ -261,7 +258,7 @@ class SharedTables(ABC):
         return table.groups
 
     def forget(self) -> None:
-        """Let every table be made anew, after a change that is more than outcomes told."""
+        """Mark every table as out of date, after a change that is more than new outcomes."""
         for table in self._tables.values():
             table.counted[:] = -1
 
@@ -351,7 +348,7 @@ class SharedDraws(SharedTables):
         return DrawsView(self, preference)
 
     def tails(self, u: float, groups: Groups, draws: int) -> tuple[FloatArray, FloatArray]:
-        """Shares at or above, and at or below, each outcome under masses that are drawn, so many times."""
+        """Shares at or above, and at or below, each outcome under masses that are drawn: a row for each draw."""
         above, below = np.empty((draws, groups.raw.size)), np.empty((draws, groups.raw.size))
         for k in range(draws):
             arguments = ((u + k * FURTHER) % 1.0, groups.counts, groups.starts, above[k], below[k])
@@ -371,15 +368,13 @@ class SharedDraws(SharedTables):
 class DrawsView(SharedView):
     """The arms for one person and one choice by values that are drawn."""
 
-    def __init__(self, draws: SharedDraws, preference: Preference) -> None:
-        super().__init__(draws, preference)
-        self._draws = draws
+    _tables: SharedDraws
 
     def prepare(self, u: float) -> None:
         """Draw what each arm may be worth to her."""
         groups, optimism, draws = self.groups(), self.rule.optimism, self.rule.draws
         if groups.arms.size:
-            values = self._valued(groups, *self._draws.tails(u, groups, draws * max(optimism, 1)))
+            values = self._valued(groups, *self._tables.tails(u, groups, draws * max(optimism, 1)))
             if optimism:
                 best = values.reshape(draws, optimism, -1).max(axis=1)
                 values = np.maximum(best, self.values()[groups.arms])

@@ -13,7 +13,7 @@ import numpy as np
 import scipy  # its parts are loaded when they are used
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, finite_array, positive
+from allais._checks import FloatArray, finite_array, positive, same_length
 from allais.linear.location_tables import Locations, locations_of, value_at
 from allais.linear.noise import AdditiveNoise, Noise, ParameterNoise, check_noise
 from allais.preferences import Preference
@@ -42,7 +42,7 @@ class ArmSet(Protocol):
 
 
 class Judge:
-    """What (location + noise) is worth when the noise has a given spread: one table for all of a set's arms."""
+    """What location plus noise is worth, for noise of any spread: one table for all arms of a set."""
 
     def __init__(self, preference: Preference, noise: Noise) -> None:
         if not isinstance(noise, ParameterNoise | AdditiveNoise):
@@ -192,11 +192,7 @@ class LinearBandit(LotteryArms):
     ) -> None:
         self.features: FloatArray = checked_features(features)
         self.theta = finite_array("theta", theta)
-        if self.theta.size != self.features.shape[1]:
-            raise ValueError(
-                f"theta must have one number per feature; got {self.theta.size} for {self.features.shape[1]} features. "
-                "Give as many of each."
-            )
+        same_length("theta must have one number per feature", self.theta.size, self.features.shape[1], "features")
         self.noise: Noise = ParameterNoise() if noise is None else noise
         if not hasattr(self.noise, "of"):
             raise TypeError(f"noise must be a kind of noise; got {noise!r}. Write ParameterNoise().")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import scipy  # its parts are loaded when they are used
@@ -56,25 +57,24 @@ def linear_characteristic_time(
     if max(values[rivals]) >= values[best]:
         return math.inf
     units = rows / of_arms.scale[:, None]
+
+    def least_information(shares: FloatArray) -> tuple[float, FloatArray]:
+        gram = (units.T * shares) @ units
+        inverse: Any = np.linalg.pinv(gram, hermitian=True)
+        found = [_information(tables, rows, inverse, gram, places, best, rival) for rival in rivals]
+        return min(found, key=lambda pair: pair[0])
+
     shares = np.full(len(rows), 1.0 / len(rows))
     most, total = 0.0, np.zeros(len(rows))
     for step in range(rounds):
-        gram = (units.T * shares) @ units
-        inverse = np.linalg.pinv(gram, hermitian=True)
-        found = [_information(tables, rows, inverse, gram, places, best, rival) for rival in rivals]
-        least, direction = min(found, key=lambda pair: pair[0])
+        least, direction = least_information(shares)
         most = max(most, least)
         # the information 1/2 sum of shares (u_k' direction)^2 is linear in the shares: move towards its largest term
         gain = 0.5 * (units @ direction) ** 2
-        target = np.zeros(len(rows))
-        target[int(np.argmax(gain))] = 1.0
+        target = np.eye(len(rows))[int(np.argmax(gain))]
         shares += (target - shares) / (step + 2.0)
         total += shares
-    averaged = total / total.sum()
-    gram = (units.T * averaged) @ units
-    inverse = np.linalg.pinv(gram, hermitian=True)
-    most = max(most, min(_information(tables, rows, inverse, gram, places, best, k)[0] for k in rivals))
-    return 1.0 / most
+    return 1.0 / max(most, least_information(total / total.sum())[0])
 
 
 def _information(

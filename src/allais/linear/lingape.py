@@ -10,10 +10,10 @@ import numpy as np
 from allais._checks import FloatArray
 from allais._kernels import kernel, routine
 from allais.linear.policy import LinearPolicy
-from allais.linear.regression import World, bracket_linear, dot, learn_linear, location, radius, recommend_linear, worth
+from allais.linear.regression import World, dot, linear_rule, location, radius, worth
 from allais.policies.core.base import Promise, no_worse, setting
 from allais.policies.core.steps import issue, pick
-from allais.policies.core.verbs import SETTLED, bracket, choose, learn, recommend
+from allais.policies.core.verbs import SETTLED, choose
 
 FIRST_ARCS = 16
 DEPTH = 24  # halvings of an arc before the answer is "not certain"
@@ -39,7 +39,8 @@ def beats(world, state, reach, arm, other, tolerance):
         while index < (1 << depth):
             length = step / (1 << depth)
             start = first * step + index * length
-            low = worth(world, state, arm, u0 + width * _least(start, start + length))
+            least = -_greatest(start - np.pi, start + length - np.pi)  # cosine on the arc
+            low = worth(world, state, arm, u0 + width * least)
             high = worth(world, state, other, v0 + height * _greatest(start - turn, start - turn + length))
             if low - high >= -tolerance:
                 index += 1
@@ -87,12 +88,6 @@ def _greatest(start, end):
     return 1.0 if turns * 2.0 * np.pi <= end else max(np.cos(start), np.cos(end))
 
 
-@kernel
-def _least(start, end):
-    """The smallest cosine on an arc."""
-    return -_greatest(start - np.pi, end - np.pi)
-
-
 DIFFERENCE = 1e-4  # of a difference quotient, in spreads; a wrong derivative costs samples, never the guarantee
 
 
@@ -133,6 +128,7 @@ class LinGapE(LinearPolicy):
         return LinGapERule(self.world(rows), self.tolerance)
 
 
+@linear_rule
 class LinGapERule(NamedTuple):
     """LinGapE's settings."""
 
@@ -188,8 +184,3 @@ def _(rule, state, u):
         state.eligible[arm] = state.active[arm]
     arm = pick(state.scores, state.eligible, state.asked, u)
     return issue(state, arm)
-
-
-learn.of(LinGapERule)(learn_linear)
-recommend.of(LinGapERule)(recommend_linear)
-bracket.of(LinGapERule)(bracket_linear)

@@ -9,20 +9,12 @@ import numpy as np
 
 from allais._checks import FloatArray, positive, share
 from allais._kernels import kernel
-from allais.linear.policy import LinearPolicy, fading, length
-from allais.linear.regression import (
-    LinearState,
-    World,
-    bracket_linear,
-    dot,
-    learn_linear,
-    pick_by_worth,
-    recommend_linear,
-)
+from allais.linear.policy import LinearPolicy, length
+from allais.linear.regression import LinearState, World, dot, linear_rule, pick_by_worth
 from allais.policies.core.base import Propensity, setting
-from allais.policies.core.knowledge import Fading, least_probability
+from allais.policies.core.knowledge import Fading, fading, least_probability
 from allais.policies.core.steps import issue_drawn
-from allais.policies.core.verbs import bracket, choose, learn, recommend
+from allais.policies.core.verbs import choose
 from allais.policies.npts import draws_of_shares
 from allais.samples.draws import normal, second_stream, stream_of, uniform
 
@@ -90,6 +82,7 @@ class LinTS(LinearPolicy):
         return found, choosing
 
 
+@linear_rule
 class LinTSRule(NamedTuple):
     """LinTS's settings."""
 
@@ -129,8 +122,3 @@ def _(rule, state, u):
     if rule.draws == 1 and not np.any(rule.floor):
         state.ticket[0] = 0.0  # of one draw, only the winner is known
     return arm
-
-
-learn.of(LinTSRule)(learn_linear)
-recommend.of(LinTSRule)(recommend_linear)
-bracket.of(LinTSRule)(bracket_linear)

@@ -76,35 +76,32 @@ def locations_of(preference: Preference, noise: NoiseOfArms) -> Locations:
         index = np.array([distinct.index(pair) for pair in pairs])
         spread, worth = np.ones(n_arms), np.ones(n_arms)
     tables = [_table(preference.gains, preference.losses, utility, shape) for shape in shapes]
-    first = np.cumsum([0, *(len(table.cells) for table in tables)])
+    cells, excess, hints = zip(*tables, strict=True)
+    first = np.cumsum([0, *map(len, cells)])
     return Locations(
-        np.concatenate([table.cells for table in tables]),
+        np.concatenate(cells),
         first,
         index.astype(np.int64),
         1.0 / spread,
         worth.copy(),
-        np.array([table.excess for table in tables]),
-        np.array([table.hint + start for table, start in zip(tables, first[:-1], strict=True)]),
+        np.array(excess),
+        np.array(hints) + first[:-1, None],
         utility is None and isinstance(preference.gains, Identity) and isinstance(preference.losses, Identity),
     )
 
 
-class _Table(NamedTuple):
-    cells: FloatArray
-    excess: FloatArray
-    hint: IntArray
+Table = tuple[FloatArray, FloatArray, IntArray]  # cells, excess and hints
 
 
-def _with_hints(cells: FloatArray, excess: FloatArray | None) -> _Table:
+def _with_hints(cells: FloatArray, excess: FloatArray | None) -> Table:
     edges = np.concatenate([[-np.inf], np.linspace(-REACH, REACH, BINS + 1)])
     hint = np.searchsorted(cells[:, START], edges, side="right") - 1
-    return _Table(cells, np.full(BINS + 2, np.inf) if excess is None else excess, hint)
+    return cells, np.full(BINS + 2, np.inf) if excess is None else excess, hint
 
 
-@lru_cache(
-    maxsize=1024
-)  # tables of some 20 kB each; a network may have hundreds of routes with a distribution of their own
-def _table(gains: Weight, losses: Weight, utility: Any, shape: Lottery) -> _Table:
+# tables have some 20 kB each; a network may have hundreds of routes with a distribution of their own
+@lru_cache(maxsize=1024)
+def _table(gains: Weight, losses: Weight, utility: Any, shape: Lottery) -> Table:
     if utility is not None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DominanceWarning)  # the user's own preference has warned
@@ -147,7 +144,7 @@ def _distribution(lottery: Lottery) -> Distribution:
 
 
 def _adaptive(preference: Preference, shape: Lottery) -> FloatArray:
-    """Cells of g for any utility, each value by quadrature, halved until a cell leaves out nothing to speak of."""
+    """Cells of g for any utility, each value by quadrature, halved until what a cell leaves out is negligible."""
     finite = shape.as_finite()
     corners = -(shape.landmarks() if finite is None else finite.outcomes)
     size = max(1.0, float(np.abs(corners).max()))

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from allais._checks import FloatArray, IntArray, positive
+from allais._checks import FloatArray, IntArray, positive, same_length
 from allais._kernels import by_reference, routine
 from allais.lotteries import Discrete, Lottery, Mixture, Normal, Uniform
 from allais.lotteries.combined import moved
@@ -41,11 +41,8 @@ class NoiseOfArms(NamedTuple):
 
 def check_noise(noise: NoiseOfArms, n_arms: int) -> None:
     """Refuse noise for too few arms: compiled code would read beyond its end."""
-    lengths = {len(part) for part in (noise.shape, noise.spread, noise.mean, noise.scale)}
-    if lengths != {n_arms}:
-        raise ValueError(
-            f"noise must be one distribution per arm; got {min(lengths)} for {n_arms} arms. Make one per row."
-        )
+    for part in (noise.shape, noise.spread, noise.mean, noise.scale):
+        same_length("noise must be one distribution per arm", len(part), n_arms, "arms", "Make one per row.")
     if noise.shape.min() < 0 or noise.shape.max() >= len(noise.shapes):
         raise ValueError("noise must say which of its shapes an arm has; it names one that does not exist.")
 
@@ -228,11 +225,8 @@ class ArmNoise:
     def __post_init__(self) -> None:
         object.__setattr__(self, "lotteries", tuple(self.lotteries))
         scales = (None,) * len(self.lotteries) if self.scales is None else tuple(self.scales)
-        if len(scales) != len(self.lotteries):
-            raise ValueError(
-                f"scales must be one per lottery; got {len(scales)} for {len(self.lotteries)} lotteries. "
-                "Give as many, None where the distribution says it."
-            )
+        advice = "Give as many, None where the distribution says it."
+        same_length("scales must be one per lottery", len(scales), len(self.lotteries), "lotteries", advice)
         object.__setattr__(self, "scales", scales)
         for lottery, scale in zip(self.lotteries, scales, strict=True):
             check_distribution(lottery, scale)
@@ -243,11 +237,8 @@ class ArmNoise:
         Args:
             features: One row of numbers per arm.
         """
-        if len(self.lotteries) != len(features):
-            raise ValueError(
-                f"noise must be one distribution per arm; got {len(self.lotteries)} for {len(features)} arms. "
-                "Give as many as there are arms, or AdditiveNoise for one distribution."
-            )
+        advice = "Give as many as there are arms, or AdditiveNoise for one distribution."
+        same_length("noise must be one distribution per arm", len(self.lotteries), len(features), "arms", advice)
         assert self.scales is not None
         return noise_of_lotteries(list(self.lotteries), list(self.scales))
 
@@ -284,11 +275,7 @@ class FeatureNoise:
         Args:
             features: One row of numbers per arm.
         """
-        if features.shape[1] != len(self.lotteries):
-            raise ValueError(
-                f"noise must be one distribution per feature; got {len(self.lotteries)} for {features.shape[1]}. "
-                "Give as many."
-            )
+        same_length("noise must be one distribution per feature", len(self.lotteries), features.shape[1], "features")
         assert self.scales is not None
         scales = [
             scale_of(distribution) if given is None else given
@@ -302,7 +289,7 @@ class FeatureNoise:
 class EstimatedNoise:
     """Noise of an unknown distribution: each arm's distribution is taken from the arm's outcomes, around their mean.
 
-    It assumes that an arm's distribution does not change; then locations are learned as ever, and values converge as
+    It assumes that an arm's distribution does not change; then locations are learned as usual, and values converge as
     the distribution does. No bound is proved for it: an event that was never seen is not counted, so a policy may
     favour a risky arm until it sees the risk. It is for low regret only.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, Seed, not_negative, positive, share
+from allais._checks import FloatArray, Seed, not_negative, positive, same_length, share
 from allais.linear.arm_sets import checked_features
 from allais.linear.location_tables import locations_of
 from allais.linear.noise import MOST_SEEN, EstimatedNoise, Noise, check_noise
@@ -32,18 +32,8 @@ class RadiusWarning(UserWarning):
 
 
 def length(name: str, given: Any) -> float | None:
-    """A bound on the length of theta, or None where there is none."""
+    """A bound on the length of theta, or None if it is not known."""
     return None if given is None else not_negative(name, given, "Give a bound on the length of theta.")
-
-
-def fading(name: str, given: Any) -> Fading | None:
-    """A memory that fades, or None for one that does not."""
-    if given is None or isinstance(given, Fading):
-        return given
-    raise TypeError(
-        f"{name} of a linear policy must be Fading, or None for everything; got {given!r}. "
-        "Write Fading(half_life=2_000)."
-    )
 
 
 @dataclass(frozen=True)
@@ -121,19 +111,14 @@ class LinearPolicy(Policy):
                 RadiusWarning,
                 stacklevel=3,
             )
-        return self.but(features=features)  # type: ignore[return-value]
+        return self.with_features(features)
 
     def with_features(self, features: ArrayLike) -> LinearPolicy:
         """The policy for arms with these features, one row per arm."""
         return self.but(features=features)  # type: ignore[return-value]
 
     def start(
-        self,
-        arms: int | Sequence[Hashable],
-        seed: Seed,
-        features: ArrayLike | None = None,
-        *,
-        exact: bool = False,
+        self, arms: int | Sequence[Hashable], seed: Seed, features: ArrayLike | None = None, *, exact: bool = False
     ) -> LinearLearner:
         """Start a learner over arms with features.
 
@@ -144,8 +129,6 @@ class LinearPolicy(Policy):
             exact: Of no effect: theta is learned, and no outcome is kept.
         """
         placed = self if features is None else self.with_features(features)
-        if placed.features is None:
-            raise ValueError(f"{type(self).__name__} needs the features of its arms; got none. Give features=.")
         from allais.learner import LinearLearner
 
         return LinearLearner(placed, arms, seed, exact=exact)
@@ -193,10 +176,7 @@ class LinearPolicy(Policy):
     def _rows(self, n_arms: int) -> FloatArray:
         if self.features is None:
             raise ValueError(f"{type(self).__name__} needs the features of its arms; got none. Give features=.")
-        if len(self.features) != n_arms:
-            raise ValueError(
-                f"features must be one row per arm; got {len(self.features)} for {n_arms} arms. Give as many."
-            )
+        same_length("features must be one row per arm", len(self.features), n_arms, "arms")
         return np.array(self.features)
 
     def state(self, n_arms: int, rule: Any) -> LinearState:

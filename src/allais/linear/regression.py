@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, IntArray, finite_array, real
+from allais._checks import FloatArray, IntArray, finite_array, not_negative, same_length
 from allais._kernels import by_reference, kernel, late, loose_kernel, routine
 from allais.linear.arm_sets import checked_features
 from allais.linear.location_tables import Locations, ceiling_at, value_at
 from allais.linear.noise import keep_seen, worth_of_seen
 from allais.numerics.table import Table
 from allais.policies.core.steps import pick_with_ties
+from allais.policies.core.verbs import bracket, learn, recommend
 from allais.samples.memory import Memory
 
 
-@by_reference
 class LinearFit(NamedTuple):
     """A ridge regression, and how accurate it is.
 
@@ -54,13 +54,8 @@ def fit_linear(features: ArrayLike, rewards: ArrayLike, regularisation: float = 
     array([1., 2.])
     """
     rows, told = checked_features(features), finite_array("rewards", rewards)
-    if told.size != len(rows):
-        raise ValueError(
-            f"rewards must be one for each row of features; got {told.size} for {len(rows)} rows. Give as many."
-        )
-    lam = real("regularisation", regularisation)
-    if lam < 0.0:
-        raise ValueError(f"regularisation must not be negative; got {lam:g}. 0 is least squares.")
+    same_length("rewards must be one for each row of features", told.size, len(rows), "rows")
+    lam = not_negative("regularisation", regularisation, "0 is least squares.")
     u, singular, vt = np.linalg.svd(rows, full_matrices=False)
     present = singular > singular[0] * max(rows.shape) * np.finfo(np.float64).eps
     u, singular, vt = u[:, present], singular[present], vt[present]
@@ -228,18 +223,13 @@ def worth(world, state, arm, place):
 
 
 @kernel
-def worth_ceiling(world, state, arm, place):
-    """A bound on `worth` that costs next to nothing, or infinity."""
-    return ceiling_at(world.locations, arm, place) if state.seen.size == 0 else np.inf
-
-
-@kernel
 def pick_by_worth(world, state, u):
     """The active arm of the highest value at the locations in `state.along`, which are gains from the reference."""
     highest, first = -np.inf, -1
     for arm in range(state.asked.size):
         state.eligible[arm] = state.active[arm]
-        state.scores[arm] = worth_ceiling(world, state, arm, state.along[arm])
+        # a bound on the value that costs next to nothing
+        state.scores[arm] = ceiling_at(world.locations, arm, state.along[arm]) if state.seen.size == 0 else np.inf
         if state.active[arm] and (first < 0 or state.scores[arm] > highest):
             highest, first = state.scores[arm], arm
     best = worth(world, state, first, state.along[first])
@@ -267,7 +257,7 @@ def take_in_fading(world, state, arm, reward):
 
 
 @kernel
-def learn_linear(rule, state, arm, utility, raw, ticket):
+def _learn(rule, state, arm, utility, raw, ticket):
     """A += x x' / sigma^2, b += r x / sigma^2, and all that depends on them: O(K d + d^2)."""
     world = rule.world
     d = state.theta.size
@@ -319,7 +309,7 @@ def learn_linear(rule, state, arm, utility, raw, ticket):
 
 
 @kernel
-def recommend_linear(rule, state):
+def _recommend(rule, state):
     """The arm of the highest value at the estimate; ties go to the most pulls."""
     best = -1
     value, pulls = state.memory.value, state.memory.pulls
@@ -332,7 +322,7 @@ def recommend_linear(rule, state):
 
 
 @kernel
-def bracket_linear(rule, state, low, high):
+def _bracket(rule, state, low, high):
     """The values at both ends of the ellipsoid, arm by arm."""
     reach = radius(rule.world, state)
     for arm in range(low.size):
@@ -344,3 +334,14 @@ def bracket_linear(rule, state, low, high):
             continue
         low[arm] = worth(rule.world, state, arm, centre - half)
         high[arm] = worth(rule.world, state, arm, centre + half)
+
+
+Rule = TypeVar("Rule", bound=type)
+
+
+def linear_rule(kind: Rule) -> Rule:
+    """Give the rules of a linear policy the verbs that all of them share: `learn`, `recommend` and `bracket`."""
+    learn.of(kind)(_learn)
+    recommend.of(kind)(_recommend)
+    bracket.of(kind)(_bracket)
+    return kind

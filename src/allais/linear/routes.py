@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from allais._checks import FloatArray, IntArray, finite_array
+from allais._checks import FloatArray, IntArray, finite_array, same_length, whole
 from allais._kernels import routine
 from allais._system.extras import extra
 from allais.linear.arm_sets import Arm, Judge, LinearBandit
@@ -112,12 +112,8 @@ class Routes:
             k: How many routes.
         """
         weights = finite_array("theta", theta)
-        if weights.size != self.dimension:
-            raise ValueError(
-                f"theta must have one number per road; got {weights.size} for {self.dimension} roads. Repair it."
-            )
-        if k < 1:
-            raise ValueError(f"k must be 1 or more; got {k}. Give an int.")
+        same_length("theta must have one number per road", weights.size, self.dimension, "roads")
+        whole("k", k, "1 or more")
         sign = 1.0 if judge.preference.costs else -1.0
         costs = sign * weights[self._numbers]  # to be made small
         # the k cheapest ways to each node by each number of roads: cost, last road, rank of the way before it
@@ -188,10 +184,7 @@ class PathProblem:
 
     def __init__(self, routes: Routes, theta: Any, noise: Noise | None = None) -> None:
         self.routes, self.theta = routes, finite_array("theta", theta)
-        if self.theta.size != routes.dimension:
-            raise ValueError(
-                f"theta must have one number per road; got {self.theta.size} for {routes.dimension} roads. Repair it."
-            )
+        same_length("theta must have one number per road", self.theta.size, routes.dimension, "roads")
         self.noise: Noise = ParameterNoise() if noise is None else noise
 
     def draw(self, features: FloatArray, rng: np.random.Generator) -> float:
@@ -270,8 +263,7 @@ def simple_routes(
 
     roads = list(graph.edges)
     means = finite_array("theta", theta)
-    if means.size != len(roads):
-        raise ValueError(f"theta must have one number per road; got {means.size} for {len(roads)} roads. Repair it.")
+    same_length("theta must have one number per road", means.size, len(roads), "roads")
     if (means < 0.0).any():
         raise ValueError(f"the shortest routes need delays that are not negative; got {means.min():g}. Repair theta.")
     weighted = networkx.DiGraph()

@@ -12,10 +12,10 @@ from allais._kernels import kernel
 from allais.linear.lingape import beats
 from allais.linear.noise import Noise
 from allais.linear.policy import LinearPolicy
-from allais.linear.regression import World, bracket_linear, learn_linear, location, radius, recommend_linear, worth
+from allais.linear.regression import World, linear_rule, location, radius, worth
 from allais.policies.core.base import Promise, no_worse, setting
 from allais.policies.core.steps import issue, pick
-from allais.policies.core.verbs import SETTLED, bracket, choose, learn, recommend
+from allais.policies.core.verbs import SETTLED, choose
 from allais.preferences import Preference, expected_value
 
 
@@ -85,6 +85,7 @@ class WG(LinearPolicy):
         return WGRule(self.world(rows), self.tolerance, kappa)
 
 
+@linear_rule
 class WGRule(NamedTuple):
     """W-G's settings."""
 
@@ -135,11 +136,6 @@ def _(rule, state, u):
         state.eligible[arm] = True
     arm = pick(state.scores, state.eligible, state.asked, u)  # ties go to the fewest asks
     return issue(state, arm)
-
-
-learn.of(WGRule)(learn_linear)
-recommend.of(WGRule)(recommend_linear)
-bracket.of(WGRule)(bracket_linear)
 
 
 class GAllocation(WG, made_from=WG):

@@ -10,20 +10,12 @@ import numpy as np
 from allais import theory
 from allais._checks import FloatArray, IntArray
 from allais.linear.noise import Noise
-from allais.linear.policy import LinearPolicy, fading
-from allais.linear.regression import (
-    World,
-    bracket_linear,
-    learn_linear,
-    location,
-    pick_by_worth,
-    radius,
-    recommend_linear,
-)
+from allais.linear.policy import LinearPolicy
+from allais.linear.regression import World, linear_rule, location, pick_by_worth, radius
 from allais.policies.core.base import Propensity, setting
-from allais.policies.core.knowledge import Fading, least_probability
+from allais.policies.core.knowledge import Fading, fading, least_probability
 from allais.policies.core.steps import issue_with_floor
-from allais.policies.core.verbs import bracket, choose, learn, recommend
+from allais.policies.core.verbs import choose
 from allais.preferences import expected_value
 
 
@@ -89,6 +81,7 @@ class WOFUL(LinearPolicy):
         return WOFULRule(self.world(rows), np.array([self.floor]))
 
 
+@linear_rule
 class WOFULRule(NamedTuple):
     """W-OFUL's settings."""
 
@@ -105,11 +98,6 @@ def _(rule, state, u):
     for arm in range(state.asked.size):
         state.along[arm] = location(world, state, arm) + reach * np.sqrt(max(state.norms[arm], 0.0))
     return issue_with_floor(state, pick_by_worth(world, state, u), rule.floor, state.scores, u)
-
-
-learn.of(WOFULRule)(learn_linear)
-recommend.of(WOFULRule)(recommend_linear)
-bracket.of(WOFULRule)(bracket_linear)
 
 
 class OFUL(WOFUL, made_from=WOFUL):

@@ -50,7 +50,7 @@ def no_runs(n_arms: int, blocks: int) -> Runs:
 
 
 def with_blocks(runs: Any, blocks: int) -> Any:
-    """The same runs with room for so many blocks in all; the new ones are free."""
+    """The same runs with room for this number of blocks in all; the new ones are free."""
     old = runs.after.size
     more = np.arange(old, blocks)
     if not more.size:
@@ -83,7 +83,7 @@ def check_runs(runs: Any) -> None:
 
 @kernel
 def blocks_wanted(runs, arm, number):
-    """How many blocks more an arm needs for a run."""
+    """How many more blocks an arm needs for a run."""
     return number // BLOCK + 1 - runs.length[arm]
 
 
@@ -225,19 +225,19 @@ def _excess(band, rule, state, leader, arm):
     """How much better than the leader an arm may be, at most: the upper end of the interval of their difference."""
 
 
-def _sway(band, rule, state, arm):
-    """The variance of one outcome's sway on an arm's value, and its third moment."""
+def _influence_moments(band, rule, state, arm):
+    """The variance of an arm's influence function, and its third central moment."""
 
 
-excess, sway = verb(_excess, make=routine), verb(_sway)
+excess, influence_moments = verb(_excess, make=routine), verb(_influence_moments)
 
 
-@sway.of(AsymptoticRule)
+@influence_moments.of(AsymptoticRule)
 def _(band, rule, state, arm):
     return influence(rule.worth, state.memory, arm, state.own.sums, state.own.ladder)
 
 
-@sway.of(QuantileRule)
+@influence_moments.of(QuantileRule)
 def _(band, rule, state, arm):
     # no density is estimated; the width of the interval says whom to sample, and nothing is concluded from it
     most = rule.beta - np.log(IDLE * (1.0 - JOINT))  # that one arm must show
@@ -248,7 +248,7 @@ def _(band, rule, state, arm):
 
 @excess.of(QuantileRule)
 def _(band, rule, state, leader, arm):
-    # which side of 0 and of the tolerance it lies on is all that is asked of it
+    # only the side of 0, and of the tolerance, on which it lies is asked for
     memory, kept = state.memory, state.kept
     if rule.common:  # runs with the same random numbers are not independent: each arm by itself, at half of delta
         alone = of_one_end(band, rule.beta + np.log(2.0))

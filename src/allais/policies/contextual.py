@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,23 +13,11 @@ from allais._checks import Seed
 from allais.bands.base import bounds_of, refuse_unbounded
 from allais.policies.core.base import KArmed, Propensity, setting
 from allais.policies.core.guardrails import Guardrail, guardrails_of
-from allais.policies.core.knowledge import Fading, Recent, as_list, floors, least_probabilities
+from allais.policies.core.knowledge import Fading, as_list, fading, floors, least_probabilities
 from allais.policies.npts import NPTSRule, bins_for, draws_of_shares
 
 if TYPE_CHECKING:
     from allais.learner import ContextualLearner
-
-
-def fading_only(name: str, given: Any) -> Fading | None:
-    """A memory that fades, or None for everything."""
-    if given is None or isinstance(given, Fading):
-        return given
-    if isinstance(given, Recent):
-        raise TypeError(
-            f"{name} of a contextual policy fades, since its forest keeps no outcome by itself; got {given!r}. "
-            f"Write Fading(half_life={max(given.n // 3, 1)})."
-        )
-    raise TypeError(f"{name} must be Fading, or None for everything; got {given!r}. Write Fading(half_life=2_000).")
 
 
 @dataclass(frozen=True)
@@ -72,7 +60,7 @@ class ContextualNPTS(KArmed):
     ('bus', 'bike')
     """
 
-    memory: Fading | None = setting(None, fading_only)
+    memory: Fading | None = setting(None, fading)
     draws: int = setting(1, draws_of_shares)
     floor: float | tuple[float, ...] = setting(0.0, least_probabilities)
     guardrails: Sequence[Guardrail] = setting((), guardrails_of)

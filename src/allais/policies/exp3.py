@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from functools import partial
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -17,10 +18,6 @@ from allais.policies.core.verbs import choose, learn, take_in
 from allais.preferences import Preference, expected_value
 from allais.rewards import SubGaussian
 from allais.samples.memory import Worth
-
-
-def _share_of_all(name: str, given: Any) -> float:
-    return share(name, given, one=True)
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,7 @@ class EXP3(KArmed):
 
     preference: Preference = field(default_factory=expected_value, kw_only=True)
     rewards: RewardsOfArms | None = None
-    gamma: float = setting(0.1, _share_of_all)
+    gamma: float = setting(0.1, partial(share, one=True))
     called: ClassVar[str] = "EXP3"
     propensity: ClassVar[Propensity] = "ticket"
     goal: ClassVar[str] = "regret"
@@ -57,7 +54,6 @@ class EXP3(KArmed):
             raise ValueError("EXP3 needs bounded rewards; got SubGaussian. Declare Bounded(low, high).")
 
     def rule(self, n_arms: int) -> EXP3Rule:
-        """The settings as the kernels read them."""
         known = self.rewards_of(n_arms)
         ends = [bounds_of(self.preference, one) for one in known]
         low, high = min(pair[0] for pair in ends), max(pair[1] for pair in ends)
@@ -65,7 +61,6 @@ class EXP3(KArmed):
         return EXP3Rule(self.worth(n_arms), NoBand(), self.gamma, low, scale)
 
     def own(self, n_arms: int) -> Weights:
-        """What EXP3 remembers besides outcomes and asks."""
         return Weights(np.zeros(n_arms))
 
 

@@ -55,7 +55,6 @@ class ExploreFirstGreedy(KArmed):
     goal: ClassVar[str] = "budget"
 
     def rule(self, n_arms: int) -> ExploreFirstGreedyRule:
-        """The settings as the kernels read them."""
         more_than_arms(self.budget, n_arms)
         each = max(int(self.floor * self.budget) // n_arms, 1)
         return ExploreFirstGreedyRule(self.worth(n_arms), NoBand(), self.budget if n_arms > 1 else 0, each)

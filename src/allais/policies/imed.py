@@ -65,7 +65,6 @@ class IMED(KArmed):
                 raise ValueError(f"IMED needs monotone weights; {weight!r} is not. Use NPTS.")
 
     def rule(self, n_arms: int) -> IMEDRule:
-        """The settings as the kernels read them."""
         known = self.rewards_of(n_arms)
         outcomes = np.zeros((n_arms, MOST_VALUES))
         for arm, one in enumerate(known):

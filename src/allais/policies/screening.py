@@ -25,9 +25,9 @@ from allais.policies.common_runs import (
     check_runs,
     excess,
     forget_runs,
+    influence_moments,
     no_runs,
     note_run,
-    sway,
     weigh_runs,
     with_blocks,
 )
@@ -56,7 +56,7 @@ class Screen(NamedTuple):
     variance: FloatArray  # of the influence function, when it was last judged
     third: FloatArray  # its third central moment
     marks: IntArray  # (5,)
-    credit: FloatArray  # of the leader: what rivals have left it of samples, (1,)
+    credit: FloatArray  # the leader's claim to a sample, which grows with those of rivals, (1,)
     sums: FloatArray  # scratch, (SUMS,)
     # the fields of `Runs`
     issued: IntArray
@@ -185,7 +185,6 @@ class PairwiseScreening(KArmed):
             )
 
     def rule(self, n_arms: int) -> ScreeningRule:
-        """The settings as the kernels read them."""
         band = asymptotic_rule(self.rarest, self.preference, self.rewards_of(n_arms), always=True)
         log_share = math.log(n_arms / share_of_delta(self))
         # each of the K - 1 pairs with the best arm may fail on one side with probability delta / 2 (K - 1); the other
@@ -197,7 +196,6 @@ class PairwiseScreening(KArmed):
         return ScreeningRule(worth, band, log_share, beta, a * a, self.tolerance, first, common)
 
     def own(self, n_arms: int) -> Screen:
-        """What it remembers beside outcomes and asks."""
         every, none = np.arange(n_arms), np.zeros(n_arms, dtype=np.int64)
         marks = np.array([n_arms, n_arms, 0, 1, 0], dtype=np.int64)
         moments = np.zeros(n_arms), np.zeros(n_arms)
@@ -218,7 +216,7 @@ class PairwiseScreening(KArmed):
         return with_blocks(own, len(saved["after"]))
 
     def check_state(self, rule: Any, state: Any) -> None:
-        """Refuse an order that is none, and marks that point at nothing."""
+        """Refuse an order that lacks an arm, and marks out of range."""
         own, n_arms = state.own, state.asked.size
         if not np.array_equal(np.sort(own.order), np.arange(n_arms)):
             raise ValueError("a saved order must have every arm once; this one has not. Use a backup.")
@@ -253,11 +251,11 @@ def _look_after(pulls):
 
 @routine
 def _look(rule, state, arm):
-    """See how an arm's outcomes move its value, unless nothing has changed since the last look."""
+    """Update the moments of an arm's influence function, unless nothing has changed since the last look."""
     memory, own = state.memory, state.own
     if own.look[arm] == _look_after(memory.pulls[arm]):
         return
-    own.variance[arm], own.third[arm] = sway(rule.band, rule, state, arm)
+    own.variance[arm], own.third[arm] = influence_moments(rule.band, rule, state, arm)
     own.look[arm] = _look_after(memory.pulls[arm])
     if rule.common and own.place[arm] < own.marks[ALIVE]:
         weigh_runs(own, arm, int(own.sums[STEPS]))
@@ -278,7 +276,7 @@ def _review(rule, state):
 
 @routine
 def _judge(rule, state, arm):
-    """Look at an arm closely, and see what follows for it and, if it leads, for the others."""
+    """Update an arm's moments, and judge it or, if it leads, the others."""
     memory, own = state.memory, state.own
     _look(rule, state, arm)
     if own.place[arm] >= own.marks[ALIVE]:  # a late result of one that dropped out
@@ -337,7 +335,7 @@ def _leader_says_more(rule, state, arm):
         return True
     if rivals * of_leader <= of_arm:
         return False
-    own.credit[0] += 1.0 / np.sqrt(rivals)  # by and by, since the leader may be another one soon
+    own.credit[0] += 1.0 / np.sqrt(rivals)  # a fraction at a time, since the leader may change soon
     if own.credit[0] < 1.0:
         return False
     own.credit[0] -= 1.0
@@ -364,9 +362,9 @@ def _(rule, state, u):
 def _(rule, state, arm):
     own, marks = state.own, state.own.marks
     state.active[arm] = False
-    if own.place[arm] >= marks[ALIVE]:  # whatever it put out is worse than what put it out
+    if own.place[arm] >= marks[ALIVE]:  # an arm that it put out is worse than the arm that put it out
         return
-    # others were judged beside it while it led, and it does not count: all that are in play are open again
+    # others were compared with it while it led, and it no longer counts: all that are in play are open again
     marks[ALIVE], marks[LED] = 0, 0
     for k in range(own.order.size):
         if state.active[k]:

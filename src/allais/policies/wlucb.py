@@ -85,7 +85,6 @@ class WLUCB(Policy):
         return cls(preference, rewards, band=Holder(), **settings)
 
     def rule(self, n_arms: int) -> WLUCBRule:
-        """The settings as the kernels read them."""
         known, worth, first = self.rewards_of(n_arms), self.worth(n_arms), self.first(n_arms)
         always = anytime_rule(self.band, self.preference, known)
         if always is not None:  # the band itself holds in all rounds
@@ -101,7 +100,6 @@ class WLUCB(Policy):
         return WLUCBRule(worth, band, log_share, 4.0, 0.0, self.tolerance, first)
 
     def own(self, n_arms: int) -> Pair:
-        """What W-LUCB remembers besides outcomes and asks."""
         return Pair(np.zeros(1, dtype=np.int64), np.full(1, -1, dtype=np.int64))
 
     def check_state(self, rule: Any, state: Any) -> None:

@@ -22,7 +22,7 @@ from allais.samples.influence import SUMS, influence
 from allais.samples.memory import Worth
 
 MISSED = 0.05  # the chance that an event as rare as `rarest` is missed in the floor of an arm
-BORROWED = 30.0  # samples that an arm's variance has from all arms; of 1, 3, 10 and 30, disasters were found best at 30
+BORROWED = 30.0  # samples of the pooled variance in an arm's; of 1, 3, 10 and 30, disasters were found best at 30
 LOOKS = 32  # a variance is computed after every 1 / LOOKS of an arm's samples
 
 
@@ -69,7 +69,6 @@ class WOCBA(KArmed):
         return max(math.ceil(math.log(MISSED) / math.log1p(-self.rarest)), LEAST)
 
     def rule(self, n_arms: int) -> WOCBARule:
-        """The settings as the kernels read them."""
         each = self.floor()
         if self.budget < each * n_arms:
             raise ValueError(
@@ -79,11 +78,10 @@ class WOCBA(KArmed):
         return WOCBARule(self.worth(n_arms), NoBand(), self.budget if n_arms > 1 else 0, each)
 
     def own(self, n_arms: int) -> Spread:
-        """What it remembers beside outcomes and asks."""
         return Spread(np.zeros(n_arms, dtype=np.int64), np.zeros(n_arms), np.zeros(SUMS), np.zeros((2, 0)))
 
     def check_state(self, rule: Any, state: Any) -> None:
-        """Refuse a variance that is none."""
+        """Refuse a variance below 0, or one that is not finite."""
         if not (np.isfinite(state.own.variance).all() and (state.own.variance >= 0.0).all()):
             raise ValueError("a saved variance must be 0 or more; one is not. Use a backup.")
 

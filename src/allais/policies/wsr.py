@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -20,10 +21,8 @@ from allais.policies.core.steps import best_value, issue, pick
 from allais.policies.core.verbs import SETTLED, WAITING, choose, drop, learn, recommend, take_in
 from allais.samples.memory import Worth
 
-
-def whole_budget(name: str, budget: Any) -> int:
-    """A budget as an int, or an error that says what came."""
-    return whole(name, budget, "a whole number of samples")
+whole_budget = partial(whole, what="a whole number of samples")  # of a budget
+floor_of_budget = partial(share, one=True, advice="Give the share of the budget that is spread evenly.")
 
 
 def more_than_arms(budget: int, n_arms: int) -> None:
@@ -32,11 +31,6 @@ def more_than_arms(budget: int, n_arms: int) -> None:
         raise ValueError(
             f"budget must exceed the number of arms; got {budget} samples for {n_arms} arms. Give more samples."
         )
-
-
-def floor_of_budget(name: str, given: Any) -> float:
-    """The share of a budget that is spread evenly."""
-    return share(name, given, one=True, advice="Give the share of the budget that is spread evenly.")
 
 
 @kernel
@@ -83,11 +77,9 @@ class WSR(Policy):
         return phases(self.budget, n_arms)
 
     def rule(self, n_arms: int) -> WSRRule:
-        """The settings as the kernels read them."""
         return WSRRule(self.worth(n_arms), NoBand(), self.phases(n_arms))
 
     def own(self, n_arms: int) -> Phase:
-        """What W-SR remembers besides outcomes and asks."""
         return Phase(np.ones(n_arms, dtype=np.bool_), np.zeros(1, dtype=np.int64))
 
     def check_state(self, rule: Any, state: Any) -> None:
@@ -160,7 +152,7 @@ def _(rule, state, arm):
     own.alive[arm] = False
     if own.phase[0] < rule.ends.size:  # it counts as the one that a phase rejects
         own.phase[0] += 1
-    else:  # it was the last: the best of those that were rejected beside it comes back
+    else:  # it was the last: the best of those that were rejected before comes back
         best = best_value(state)
         if best >= 0:
             own.alive[best] = True
@@ -213,32 +205,27 @@ class SequentialHalving(WSR):
     called: ClassVar[str] = "sequential halving"
 
     def phases(self, n_arms: int) -> IntArray:
-        """The phases of halving; arms that are dropped together have the same entry."""
-        return halving_phases(self.budget, n_arms)
+        """How often an arm that is still alive has been pulled at each rejection, one entry per rejection.
 
+        Arms that are dropped together have the same entry.
 
-def halving_phases(budget: int, n_arms: int) -> IntArray:
-    """How often an arm that is still alive has been pulled at each rejection, one entry per rejection.
-
-    Arms that are dropped together have the same entry.
-
-    >>> halving_phases(96, 4)  # two of four after 12 pulls each, one of two after 24 more
-    array([12, 12, 36])
-    """
-    rounds = max(math.ceil(math.log2(n_arms)), 1) if n_arms > 1 else 0
-    if budget < n_arms * rounds:
-        raise ValueError(
-            f"budget must give every arm a sample in each of {rounds} phases; got {budget} samples for {n_arms} arms. "
-            f"Give at least {n_arms * rounds}."
-        )
-    ends: list[int] = []
-    alive, told = n_arms, 0
-    for _ in range(rounds):
-        told += budget // (alive * rounds)
-        survivors = math.ceil(alive / 2)
-        ends += [told] * (alive - survivors)
-        alive = survivors
-    return np.array(ends, dtype=np.int64)
+        >>> SequentialHalving(expected_value(), budget=96).phases(4)  # 2 of 4 after 12 pulls each, 1 of 2 after 24 more
+        array([12, 12, 36])
+        """
+        rounds = max(math.ceil(math.log2(n_arms)), 1) if n_arms > 1 else 0
+        if self.budget < n_arms * rounds:
+            raise ValueError(
+                f"budget must give every arm a sample in each of {rounds} phases; got {self.budget} samples for "
+                f"{n_arms} arms. Give at least {n_arms * rounds}."
+            )
+        ends: list[int] = []
+        alive, told = n_arms, 0
+        for _ in range(rounds):
+            told += self.budget // (alive * rounds)
+            survivors = math.ceil(alive / 2)
+            ends += [told] * (alive - survivors)
+            alive = survivors
+        return np.array(ends, dtype=np.int64)
 
 
 @dataclass(frozen=True)

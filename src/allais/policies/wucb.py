@@ -94,7 +94,6 @@ class WUCB(Policy):
         return np.interp(np.log(np.maximum(rounds, 2)), np.log(ends), at_ends)
 
     def rule(self, n_arms: int) -> WUCBRule:
-        """The settings as the kernels read them."""
         band = self.band.rule(self.preference, self.rewards_of(n_arms))
         return WUCBRule(self.worth(n_arms), band, self.exploration, self.first(n_arms), floors(self.floor, n_arms))
 

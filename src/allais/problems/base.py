@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, brief, finite_array, generator, number
+from allais._checks import FloatArray, brief, finite_array, generator, number, same_length
 from allais.lotteries import Empirical, Lottery
 from allais.lotteries.base import came, in_place_of, require_lottery
 from allais.preferences import Preference
@@ -73,7 +73,7 @@ class Problem(ABC):
         """The exact value of each arm, or None where it is not known; results use it, policies never see it.
 
         Args:
-            preference: What values the arms.
+            preference: What the arms are valued by.
         """
         return None
 
@@ -132,11 +132,7 @@ class LotteryArms(Problem):
     def __init__(self, lotteries: Sequence[Lottery], arms: Sequence[Hashable] | None) -> None:
         self.lotteries = tuple(lotteries)
         self._arms = checked_names(len(self.lotteries) if arms is None else arms)
-        if len(self._arms) != len(self.lotteries):
-            raise ValueError(
-                f"a bandit needs one name for each arm; got {len(self._arms)} names for "
-                f"{len(self.lotteries)} arms. Give as many of each."
-            )
+        same_length("a bandit needs one name for each arm", len(self._arms), len(self.lotteries), "arms")
 
     @property
     def arms(self) -> tuple[Hashable, ...]:
@@ -210,11 +206,8 @@ class Simulator(OneByOne):
         super().__init__(arms)
         _require_fitting(f, self._arms[0])
         self._values = None if true_values is None else finite_array("true_values", true_values)
-        if self._values is not None and self._values.size != len(self._arms):
-            raise ValueError(
-                f"true_values must be one per arm; got {self._values.size} for {len(self._arms)} arms. "
-                "Give as many as there are arms."
-            )
+        if self._values is not None:
+            same_length("true_values must be one per arm", self._values.size, len(self._arms), "arms")
 
     def __repr__(self) -> str:
         return f"Simulator({getattr(self.f, '__qualname__', type(self.f).__name__)!r}, {list(self._arms)!r})"
@@ -310,8 +303,8 @@ class ContextualBandit(Problem):
                     "contexts and arms are functions, or lists with an entry for each round; "
                     f"got both, at arm {name!r}. Give all of one kind."
                 )
-            if not callable(one) and len(one) != self.n_rounds:
-                raise ValueError(f"an arm has one entry for each round; {name!r} has {len(one)} for {self.n_rounds}.")
+            if self.n_rounds is not None:
+                same_length(f"arm {name!r} must have one entry for each round", len(one), self.n_rounds, "rounds")  # type: ignore[arg-type]
 
     @property
     def arms(self) -> tuple[Hashable, ...]:
@@ -341,7 +334,7 @@ class ContextualBandit(Problem):
             yield Round(context, found)
 
     def draw(self, arm: int, rng: np.random.Generator, size: int) -> FloatArray:
-        """Outcomes of an arm in contexts as they come, for a reader who does not see them.
+        """Outcomes of an arm in contexts as they come, for somebody who does not see these.
 
         Args:
             arm: The arm's index.

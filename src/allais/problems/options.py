@@ -69,7 +69,7 @@ def written(value: Setting) -> str:
 def _checked_name(name: Any) -> str:
     if not isinstance(name, str) or not name.isidentifier():
         raise ValueError(
-            f"a setting's name must do for a parameter, such as reorder_at; got {name!r}. Use letters, digits and _."
+            f"a setting's name must be an identifier, such as reorder_at; got {name!r}. Use letters, digits and _."
         )
     if name in (*RESERVED, OWN_NAME):
         raise ValueError(

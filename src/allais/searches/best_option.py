@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from allais._checks import Seed, positive, whole
+from allais._checks import Seed, positive, root_of, whole
 from allais.errors import OutOfBounds, RunFailed, RunRefused
 from allais.learner.changes import with_rewards
 from allais.learner.unfinished import require_cuts
@@ -26,7 +26,6 @@ from allais.searches.journal import RunJournal, going_on, identity, offered
 from allais.searches.pool import PATIENCE, Pool, Returned, capacity
 from allais.searches.runs import AT_LEAST, Failures, Pace
 from allais.simulation.best_arm import BestArm, Origin, answer_of, stopping
-from allais.simulation.simulate import root_of
 
 Watch = Callable[[Search, list[Returned]], None]
 Keep = Callable[[list[Returned]], None]

@@ -25,17 +25,13 @@ from allais.learner.choices import require_plain_names
 from allais.policies.core.base import Policy
 from allais.problems import Problem
 from allais.searches.asynchronous import Search
-from allais.searches.limit import FailureLog
-from allais.searches.runs import Outcome, Run
+from allais.searches.runs import FailureLog, Outcome, Run
 from allais.settings import as_then, to_spec
 
 MOST_TEXT = 60  # characters that are shown of a text, from a little before it differs
 BEFORE = 20
-HARMLESS = (
-    "tolerance",
-    "rewards",
-    "name",
-)  # intervals hold at each tolerance, and narrow ones lie in those of wide bounds
+# intervals hold at each tolerance, and narrow ones lie in those of wide bounds
+HARMLESS = ("tolerance", "rewards", "name")
 
 
 def changes(before: Any, now: Any, name: str = "") -> list[str]:

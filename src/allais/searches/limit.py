@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +12,6 @@ from allais._checks import FloatArray, IntArray
 from allais.policies.core.base import Policy
 from allais.preferences import Preference
 from allais.rewards import Bounded, Finite, Rewards
-from allais.searches.runs import Run
 from allais.theory.divergence import FiniteDistribution
 from allais.theory.limits import time_of
 
@@ -65,7 +62,7 @@ def _limit(
 
 
 def _distribution(preference: Preference, seen: Seen, known: Rewards) -> FiniteDistribution:
-    """What was seen of an arm, and what else may be, in utilities; outcomes in the middle are put together."""
+    """What was seen of an arm, and what else may occur, as utilities; outcomes in the middle are put together."""
     outcomes, counts = seen
     utility = preference.utilities(outcomes)
     order = np.argsort(utility)
@@ -119,55 +116,15 @@ def least_proof(policy: Policy, values: FloatArray, seen: Sequence[Seen], delta:
     >>> proof.own, proof.delta, proof.assumed
     (False, 0.05, (0.0, 1.0))
     """
-    chance = policy.error_rate or delta
+    chance, own, assumed = policy.error_rate or delta, policy.error_rate is not None, None
     known = policy.rewards_of(values.size)
-    if known and all(isinstance(one, Bounded | Finite) for one in known):
-        runs = _limit(policy, known, values, seen, chance)
-        return None if runs is None else Proof(runs, chance, policy.error_rate is not None)
-    if values.size < 2 or any(outcomes.size == 0 for outcomes, _ in seen):
-        return None
-    low, high = min(float(x.min()) for x, _ in seen), max(float(x.max()) for x, _ in seen)
-    if low == high:
-        return Proof(math.inf, chance, False, (low, high))
-    runs = _limit(policy, [Bounded(low, high)] * values.size, values, seen, chance)
-    return None if runs is None else Proof(runs, chance, False, (low, high))
-
-
-TITLE = b"# Failed runs of a search by allais\n"
-MOST_KEPT = 1 << 16  # characters of one failure, its end
-MOST_BYTES = 1 << 24  # of the whole log: the first failures say most
-
-
-class FailureLog:
-    """A file that is made with the first failure; one of this name that somebody else made is never touched."""
-
-    def __init__(self, journal: Path) -> None:
-        self.path = journal.with_name(f"{journal.stem}.failures.log").absolute()
-        try:
-            with open(self.path, "rb") as file:
-                beginning = file.read(len(TITLE))
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise ValueError(
-                f"failed runs are written to {self.path}, which cannot be read ({error.strerror}). Move it away."
-            ) from None
-        if beginning and beginning != TITLE:
-            raise ValueError(
-                f"failed runs are written to {self.path}, which exists and is something else. Move it away."
-            )
-
-    def write(self, arm: object, run: Run, failure: str, details: str) -> str:
-        """Append a failure; the sentence that says where its details are, if they could be written."""
-        when = time.strftime("%Y-%m-%d %H:%M:%S")
-        entry = f"\n{when} run {run.number} of {arm!r}, seed {run.seed}\n{failure}\n{details[-MOST_KEPT:].rstrip()}\n"
-        try:
-            with open(self.path, "ab") as file:
-                if file.tell() > MOST_BYTES:
-                    return ""
-                file.write((b"" if file.tell() else TITLE) + entry.encode(errors="replace"))
-        except OSError:  # a failure that cannot be logged is still said
-            return ""
-        if not details:
-            return ""
-        return f"{'The traceback' if details.startswith('Traceback') else 'What it printed'} is in {self.path}."
+    if not known or not all(isinstance(one, Bounded | Finite) for one in known):
+        if values.size < 2 or any(outcomes.size == 0 for outcomes, _ in seen):
+            return None
+        low, high = min(float(x.min()) for x, _ in seen), max(float(x.max()) for x, _ in seen)
+        own, assumed = False, (low, high)
+        if low == high:
+            return Proof(math.inf, chance, own, assumed)
+        known = [Bounded(low, high)] * values.size
+    runs = _limit(policy, known, values, seen, chance)
+    return None if runs is None else Proof(runs, chance, own, assumed)

@@ -32,7 +32,7 @@ class Cluster:
     """What is known about an executor's workers, and how long the search waits for them."""
 
     def __init__(self, executor: Executor, patience: float) -> None:
-        self._client: Any = getattr(executor, "_client", None)  # of dask.distributed; others say by themselves
+        self._client: Any = getattr(executor, "_client", None)  # of dask.distributed; others raise by themselves
         self._address = str(getattr(getattr(self._client, "scheduler", None), "address", "the scheduler"))
         self._patience = patience
         self._looked = time.monotonic()
@@ -40,7 +40,7 @@ class Cluster:
         self.is_well = True
 
     def look(self, *, now: bool = False) -> bool:
-        """Whether runs can be sent. The scheduler is asked now and then; trouble is said once, and raised at last."""
+        """Whether runs can be sent. The scheduler is asked at times; trouble is warned of, and raised in the end."""
         clock = time.monotonic()
         if self._client is None or not (now or clock - self._looked >= LOOK_EVERY):
             return self.is_well
@@ -153,7 +153,7 @@ class Pool:
         return returned
 
     def _brought(self, runs: Sequence[Run], future: Future[list[Outcome]]) -> list[Returned]:
-        """What a task brought; what it left, or lost with its worker, is sent out again."""
+        """What a task brought; runs that it did not do, or lost with its worker, are sent out again."""
         error = None if future.cancelled() else future.exception()
         if error is None and not future.cancelled():
             outcomes = future.result()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
 
-from allais._checks import FloatArray, Seed, brief, whole
+from allais._checks import FloatArray, Seed, brief, root_of, whole
 from allais.bands import Interval
 from allais.learner import Learner
 from allais.learner.reading import arm_rows
@@ -21,11 +21,11 @@ from allais.preferences.showing import Rows, as_frame, as_html, as_intervals, in
 from allais.preferences.valuation import sure_amount, sure_in_words
 from allais.problems import Problem
 from allais.problems.base import require_rivals
-from allais.simulation.history import Moment, Repeated, noted
+from allais.simulation.history import Moment, noted, noted_again
 from allais.simulation.rollout import Rollout, fitted, lotteries_of
-from allais.simulation.simulate import root_of
 
 Excluded = Mapping[Hashable, int]  # how many of an arm's runs were left out
+Past = tuple[Moment, ...] | Callable[[], tuple[Moment, ...]]  # how intervals closed, or what finds it
 
 
 def as_bad_as_can_be(learner: Learner, arm: Hashable, excluded: Excluded) -> Learner | None:
@@ -156,7 +156,7 @@ class BestArm:
     intervals: dict[Hashable, Interval]
     learner: Learner
     failures: tuple[Failure, ...] = ()
-    past: tuple[Moment, ...] | Repeated = ()
+    past: Past = ()
     origin: Origin | None = None
     excluded: Mapping[Hashable, int] = field(default_factory=dict)
     doubt: str = ""
@@ -170,7 +170,7 @@ class BestArm:
     @cached_property
     def history(self) -> tuple[Moment, ...]:
         """How the intervals closed: where they were after growing numbers of samples, up to the end."""
-        return self.past.moments() if isinstance(self.past, Repeated) else self.past
+        return self.past() if callable(self.past) else self.past
 
     @property
     def reached_delta(self) -> float | None:
@@ -250,10 +250,10 @@ def best_arm(
     limit = np.iinfo(np.int64).max if max_samples is None else whole("max_samples", max_samples)
     started, root = time.monotonic(), root_of(seed)
     rollout = Rollout(policy, problem, root_of(root), exact=exact)
-    past: tuple[Moment, ...] | Repeated
+    past: Past
     if lotteries_of(problem):
         rollout.run(int(limit))
-        past = Repeated(policy, problem, root, exact, rollout.samples)
+        past = partial(noted_again, policy, problem, root, exact, rollout.samples)
     else:
         past = noted(rollout, int(limit))
     return answer_of(rollout.learner(), rollout.stopped, past, Origin.since(started, root))
@@ -283,7 +283,7 @@ def stopping(policy: Policy, problem: Problem, caller: str) -> Policy:
 def answer_of(
     learner: Learner,
     settled: bool,
-    past: tuple[Moment, ...] | Repeated,
+    past: Past,
     origin: Origin,
     failures: tuple[Failure, ...] = (),
     excluded: Mapping[Hashable, int] | None = None,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +13,14 @@ import numpy as np
 from allais._checks import FloatArray, IntArray
 from allais._system.extras import Progress
 from allais.learner import ContextualLearner, LinearLearner
+from allais.lotteries import Lottery
 from allais.policies.core.base import Policy
 from allais.preferences import Preference
 from allais.preferences.named import in_words
 from allais.problems import ContextualBandit
 from allais.simulation.results import Results
 
-MOST_LOTTERIES = 100_000  # whose values are kept: of more, each is computed when it is needed
+MOST_LOTTERIES = 100_000  # whose values are kept: one that comes again is valued once
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,11 +88,11 @@ def simulate_contexts(
 ) -> ContextualResults:
     """Run a policy on a problem with contexts; one that takes no context does not see them."""
     judged_by = policy.preference if judge is None else judge
-    worth = _Worth(problem, judged_by)
+    value = lru_cache(MOST_LOTTERIES)(judged_by.value)
     runs = []
     with Progress(len(seeds), policy.name, progress) as bar:
         for seed in seeds:
-            runs.append(_run(policy, problem, marks, seed, worth, exact))
+            runs.append(_run(policy, problem, marks, seed, value, exact))
             bar.advance(1)
     arms, gaps, outcomes = (np.array([run[k] for run in runs]) for k in range(3))
     places = marks - 1
@@ -112,30 +115,13 @@ def simulate_contexts(
     )
 
 
-class _Worth:
-    """The values of arms in rounds; a lottery that comes again is valued once."""
-
-    def __init__(self, problem: ContextualBandit, preference: Preference) -> None:
-        self._problem, self._preference = problem, preference
-        self._known: dict[Any, float] = {}
-
-    def __call__(self, one: Any) -> FloatArray:
-        found = np.full(self._problem.n_arms, -np.inf)
-        for k, name in enumerate(self._problem.arms):
-            lottery = one.lotteries.get(name)
-            if lottery is None:
-                continue
-            value = self._known.get(lottery)
-            if value is None:
-                value = self._preference.value(lottery)
-                if len(self._known) < MOST_LOTTERIES:
-                    self._known[lottery] = value
-            found[k] = value
-        return found
-
-
 def _run(
-    policy: Policy, problem: ContextualBandit, marks: IntArray, seed: np.random.SeedSequence, worth: _Worth, exact: bool
+    policy: Policy,
+    problem: ContextualBandit,
+    marks: IntArray,
+    seed: np.random.SeedSequence,
+    value: Callable[[Lottery], float],
+    exact: bool,
 ) -> tuple[IntArray, FloatArray, FloatArray]:
     """One run: the arm of each round, what it lost to the best one, and what it brought."""
     chooser, comer, *tellers = seed.spawn(problem.n_arms + 2)
@@ -160,8 +146,8 @@ def _run(
             choice = learner.ask(allowed=allowed)
         of_set = rows is not None and isinstance(learner, LinearLearner)
         arm = here[int(choice.arm)] if of_set else index[choice.arm]
-        value = worth(one)
-        arms[t], gaps[t] = arm, value.max() - value[arm]
+        values = [value(one.lotteries[name]) if name in one.lotteries else -np.inf for name in names]
+        arms[t], gaps[t] = arm, max(values) - values[arm]
         # every arm draws in every round, so that all policies meet the same outcomes
         drawn = [float(one.lotteries[name].sample(rngs[k], 1)[0]) if name in one.lotteries else 0.0
                  for k, name in enumerate(names)]  # fmt: skip

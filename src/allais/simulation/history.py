@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from allais._checks import root_of
 from allais.bands import Interval
 from allais.learner.reading import intervals_of
 from allais.policies.core.base import Policy
 from allais.problems import Problem
 from allais.simulation.rollout import Rollout
-from allais.simulation.simulate import root_of
 
 GROWTH = 1.25  # from the samples of one note to those of the next: three notes while the samples double
 MOST_ARMS = 1_000  # beyond, no picture shows all arms, and notes would take more room than what they are about
@@ -62,21 +61,12 @@ class History:
         return (*(moment for moment in self.moments if moment.samples < samples), Moment(samples, *seen))
 
 
-@dataclass(frozen=True)
-class Repeated:
-    """A history that is found by doing the run again."""
-
-    policy: Policy
-    problem: Problem
-    root: np.random.SeedSequence
-    exact: bool
-    samples: int
-
-    def moments(self) -> tuple[Moment, ...]:
-        """All notes, the last of them about the end."""
-        # a copy of the root, which spawns its children from the first on
-        rollout = Rollout(self.policy, self.problem, root_of(self.root), exact=self.exact)
-        return noted(rollout, self.samples)
+def noted_again(
+    policy: Policy, problem: Problem, root: np.random.SeedSequence, exact: bool, samples: int
+) -> tuple[Moment, ...]:
+    """The notes of a run, which is done again for them."""
+    # a copy of the root, which spawns its children from the first on
+    return noted(Rollout(policy, problem, root_of(root), exact=exact), samples)
 
 
 def noted(rollout: Rollout, limit: int) -> tuple[Moment, ...]:

@@ -14,9 +14,8 @@ from allais.policies.core.base import Policy
 from allais.preferences import Preference
 from allais.preferences.showing import Rows, as_frame, as_html, curve_of, in_a_line
 from allais.problems import Problem
-from allais.simulation.python_policy import one_by_one
 from allais.simulation.results import standard_error
-from allais.simulation.rollout import fitted, lotteries_of
+from allais.simulation.rollout import fitted, one_by_one, streams_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -162,8 +161,7 @@ def _run(
     n_arms = problem.n_arms
     chooser, comers, *tellers = seed.spawn(n_arms + 2)
     learner = policy.on(problem).start(n_arms, np.random.default_rng(chooser), exact=exact)
-    known = policy.rewards_of(n_arms) if not lotteries_of(problem) else []
-    streams = [one_by_one(problem, arm, seed, known[arm] if known else None) for arm, seed in enumerate(tellers)]
+    streams = one_by_one(streams_of(policy, problem, tellers))
     who = np.random.default_rng(comers).integers(len(preferences), size=int(marks[-1]))
     so_far = np.zeros((len(preferences), n_arms), dtype=np.int64)
     pulls = np.zeros((len(preferences), marks.size, n_arms), dtype=np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
@@ -15,8 +15,7 @@ from allais.errors import SpeedWarning
 from allais.policies.core.base import Policy
 from allais.preferences import Preference, expected_value
 from allais.problems import Problem
-from allais.rewards import Rewards
-from allais.simulation.rollout import Record, outcomes_of
+from allais.simulation.rollout import Record, one_by_one, streams_of
 
 
 class AskAndTell(Protocol):
@@ -118,8 +117,7 @@ def as_policy(policy: Any) -> Any:
             f"a policy comes with its settings; got the class {policy.__name__}. "
             f"Write {policy.__name__}(...), such as NPTS(preference, rewards)."
         )
-    in_python = isinstance(policy, type) and not issubclass(policy, Policy)
-    if in_python and all(callable(getattr(policy, verb, None)) for verb in ("ask", "tell")):
+    if isinstance(policy, type) and all(callable(getattr(policy, verb, None)) for verb in ("ask", "tell")):
         return PythonPolicy(make=policy)
     return policy
 
@@ -141,7 +139,7 @@ class PythonRollout:
         chooser, *tellers = seed.spawn(problem.n_arms + 1)
         self.policy, self.problem = policy, problem
         self._player: Any = policy.started(problem.n_arms, np.random.default_rng(chooser))
-        self._outcomes = [one_by_one(problem, arm, teller) for arm, teller in enumerate(tellers)]
+        self._outcomes = one_by_one(streams_of(policy, problem, tellers))
         self._pulls = np.zeros(problem.n_arms, dtype=np.int64)
         self.samples, self.stopped = 0, False
 
@@ -183,11 +181,3 @@ class PythonRollout:
             best = self._arm(recommend(), "recommend")
         record.recommended[mark] = best
         record.done[0] += 1
-
-
-def one_by_one(
-    problem: Problem, arm: int, seed: np.random.SeedSequence, known: Rewards | None = None
-) -> Iterator[float]:
-    """The outcomes of an arm, one by one."""
-    for stretch in outcomes_of(problem, arm, seed, known):
-        yield from stretch.tolist()

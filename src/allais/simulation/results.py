@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from allais._checks import FloatArray, IntArray
-from allais._system.extras import extra
 from allais.files import read_arrays, write_arrays
 from allais.policies.core.guardrails import BREAKS, KEEPS
-from allais.preferences.showing import Rows, as_frame, as_html, in_a_line
+from allais.preferences.showing import Rows, as_frame, as_html, curve_of, in_a_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -171,34 +170,28 @@ class Results:
             lower_slope: The growth per log n that no consistent policy beats, from `theory.regret_slope`; it is drawn,
                 too.
         """
-        with extra("plot", "a picture"):
-            import matplotlib.pyplot as plt
-
-        if ax is None:
-            _, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
         mean = self.mean_regret
         label = self.label.replace("$", r"\$")  # a name is no formula
         if label.startswith("_"):  # which a legend would leave out
             label = f"\N{ZERO WIDTH SPACE}{label}"
-        (line,) = ax.plot(self.checkpoints, mean, linewidth=2, label=label)
+        columns = {"round": self.checkpoints, label: mean}
         if self.samples.size > 1:
             spread = 2.0 * self.regret_error
-            ax.fill_between(
-                self.checkpoints, mean - spread, mean + spread, alpha=0.2, color=line.get_color(), linewidth=0
-            )
+            columns |= {f"{label} low": mean - spread, f"{label} high": mean + spread}
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        ax = curve_of(ax, rows, "round", [label])
+        color = ax.lines[-1].get_color()
         if bound and self.bound is not None:
             assert self.values is not None
             vacuous = self.bound[-1] >= self.checkpoints[-1] * np.ptp(self.values)
             named = f"{label}, bound{' (more than can be lost)' if vacuous else ''}"
-            ax.plot(self.checkpoints, self.bound, linestyle=":", color=line.get_color(), label=named)
+            ax.plot(self.checkpoints, self.bound, linestyle=":", color=color, label=named)
             ax.set_yscale("log")  # the bound is far above
             ax.set_ylim(bottom=max(float(mean[mean > 0.0].min(initial=1.0)), 1e-3))
         if lower_slope is not None:
             limit = lower_slope * np.log(self.checkpoints)
             ax.plot(self.checkpoints, limit, linestyle="--", color="0.5", label="limit")
         ax.set_xscale("log")
-        ax.set_xlabel("round")
         ax.set_ylabel(f"regret by {self.judge}".replace("$", r"\$") if self.judge else "regret")
-        ax.spines[["top", "right"]].set_visible(False)
         ax.legend(frameon=False)
         return ax

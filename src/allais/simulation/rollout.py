@@ -15,7 +15,6 @@ from concurrent.futures import CancelledError
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import by_reference, compiled_for, kernel, loop
@@ -26,9 +25,8 @@ from allais.policies.core.base import Policy
 from allais.policies.core.guardrails import feasibility_of, next_look
 from allais.policies.core.state import no_such_arm, started
 from allais.policies.core.verbs import SETTLED, choose, lacks_room, learn, recommend
-from allais.preferences import Preference
 from allais.problems import Problem
-from allais.rewards import Finite, Rewards
+from allais.rewards import Finite, Rewards, outside, ruled_out
 from allais.samples.layout import grown
 from allais.samples.memory import NEVER, is_full
 
@@ -56,7 +54,9 @@ def fitted(policy: Policy, problem: Problem) -> Policy:
     for k, lottery in enumerate(lotteries_of(problem)):
         if known:
             _require_within(problem.arms[k], lottery, known[k])
-        _require_finite_utilities(problem.arms[k], lottery, policy.preference)
+        finite = lottery.as_finite()
+        ends = np.array(lottery.support) if finite is None else finite.outcomes
+        policy.preference.finite_utilities(f"rewards of arm {problem.arms[k]!r}", ends[np.isfinite(ends)])  # or refused
     return policy
 
 
@@ -70,48 +70,13 @@ def _require_within(name: Hashable, lottery: Lottery, known: Rewards) -> None:
     """Refuse a lottery that can pay what was declared impossible."""
     finite = lottery.as_finite()
     if finite is not None:
-        outcomes = finite.outcomes
-        outside = outcomes[~_possible(known, outcomes)]
-        if outside.size:
-            raise ValueError(f"{_rule_of(known)}; arm {name!r} can pay {outside[-1]:g}. {_advice(known)}")
+        if (strange := outside(known, finite.outcomes)).size:
+            raise ruled_out(known, f"arm {name!r} can pay {strange[-1]:g}")
         return
     low, high = known.support
     least, most = lottery.support
     if isinstance(known, Finite) or least < low or most > high:
-        raise ValueError(
-            f"{_rule_of(known)}; arm {name!r} can pay anything from {least:g} to {most:g}. {_advice(known)}"
-        )
-
-
-def _possible(known: Rewards, outcomes: FloatArray) -> NDArray[np.bool_]:
-    """Whether each outcome can occur."""
-    if isinstance(known, Finite):
-        return np.isin(outcomes, known.values)
-    low, high = known.support
-    return (outcomes >= low) & (outcomes <= high)
-
-
-def _rule_of(known: Any) -> str:
-    if isinstance(known, Finite):
-        return f"rewards must be one of the {len(known.values)} declared values"
-    return f"rewards must lie between {known.support[0]:g} and {known.support[1]:g}"
-
-
-def _advice(known: Any) -> str:
-    if isinstance(known, Finite):
-        return "Add it to Finite(values), or declare Bounded(low, high)."
-    return "Widen Bounded(low, high), or declare SubGaussian: the guarantees rest on it."
-
-
-def _require_finite_utilities(name: Hashable, lottery: Lottery, preference: Preference) -> None:
-    """Refuse a lottery whose outcomes overflow the utility."""
-    finite = lottery.as_finite()
-    ends = np.array(lottery.support) if finite is None else finite.outcomes
-    utilities = preference.utilities(ends[np.isfinite(ends)])
-    if not np.isfinite(utilities).all():
-        raise ValueError(
-            f"the utility of rewards must be finite; that of some of arm {name!r} is not. Rescale the rewards."
-        )
+        raise ruled_out(known, f"arm {name!r} can pay anything from {least:g} to {most:g}")
 
 
 def drawn(problem: Problem, arm: int, outcomes: FloatArray, size: int, known: Rewards | None) -> FloatArray:
@@ -123,10 +88,8 @@ def drawn(problem: Problem, arm: int, outcomes: FloatArray, size: int, known: Re
             f"draw(arm, rng, size) must return {size} finite outcomes; got {got} for arm {problem.arms[arm]!r}. "
             "Repair the problem."
         )
-    if known is not None:
-        outside = array[~_possible(known, array)]
-        if outside.size:
-            raise ValueError(f"{_rule_of(known)}; arm {problem.arms[arm]!r} paid {outside[0]:g}. {_advice(known)}")
+    if known is not None and (strange := outside(known, array)).size:
+        raise ruled_out(known, f"arm {problem.arms[arm]!r} paid {strange[0]:g}")
     return array
 
 
@@ -142,6 +105,17 @@ def outcomes_of(
     while True:
         yield drawn(problem, arm, problem.draw(arm, rng, size), size, known)
         size = min(2 * size, problem.batch)
+
+
+def streams_of(policy: Policy, problem: Problem, seeds: Sequence[np.random.SeedSequence]) -> list[Iterator[FloatArray]]:
+    """The outcomes of each arm, in stretches; they are checked as they come, unless `fitted` has compared lotteries."""
+    known = [] if lotteries_of(problem) else policy.rewards_of(problem.n_arms)
+    return [outcomes_of(problem, arm, seed, known[arm] if known else None) for arm, seed in enumerate(seeds)]
+
+
+def one_by_one(streams: list[Iterator[FloatArray]]) -> list[Iterator[float]]:
+    """The outcomes of each arm, one at a time."""
+    return [(outcome for stretch in stream for outcome in stretch.tolist()) for stream in streams]
 
 
 @by_reference
@@ -227,11 +201,7 @@ class Rollout:
             self.state.memory.limit[0] = NEVER
         chooser, *tellers = seed.spawn(n_arms + 1)
         self.rng = np.random.default_rng(chooser)
-        # lotteries were compared with the rewards before the run; other problems show what they pay as they go
-        known = self.policy.rewards_of(n_arms) if not lotteries_of(problem) else []
-        self._streams = [
-            outcomes_of(problem, arm, teller, known[arm] if known else None) for arm, teller in enumerate(tellers)
-        ]
+        self._streams = streams_of(self.policy, problem, tellers)
         width = min(FIRST_STRETCH, problem.batch)
         self._utilities, self._raw = np.zeros((n_arms, width)), np.zeros((n_arms, width))
         self._position, self._filled = (np.zeros(n_arms, dtype=np.int64) for _ in range(2))

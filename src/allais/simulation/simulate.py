@@ -14,7 +14,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from allais._checks import IntArray, Seed, whole
+from allais._checks import IntArray, Seed, root_of, whole
 from allais._system.extras import Progress
 from allais._system.processes import process_pool
 from allais.policies.core.base import Policy
@@ -194,26 +194,10 @@ def _checkpoints(wanted: Sequence[int] | int | None, rounds: int) -> IntArray:
     return np.unique(np.append(marks, rounds))
 
 
-def root_of(seed: Seed) -> np.random.SeedSequence:
-    """The root that all seeds of a run grow from."""
-    if isinstance(seed, np.random.SeedSequence):
-        # a copy: spawning from the caller's own would change what it spawns next
-        return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key, pool_size=seed.pool_size)
-    if isinstance(seed, np.random.Generator):
-        return np.random.SeedSequence(seed.integers(2**63, size=4).tolist())
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ValueError(
-            f"a seed must be a non-negative int, a SeedSequence or a Generator; got {seed!r}. Give seed=1."
-        )
-    return np.random.SeedSequence(int(seed))
-
-
 def workers(n_jobs: int) -> int:
     """How many workers are meant; -1 is every core that this process may use."""
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int | np.integer) or (n_jobs < 1 and n_jobs != -1):
-        raise ValueError(f"n_jobs must be 1 or more, or -1 for every core; got {n_jobs!r}. Give an int.")
-    if n_jobs > 0:
-        return int(n_jobs)
+    if not (isinstance(n_jobs, int | np.integer) and n_jobs == -1):
+        return whole("n_jobs", n_jobs, "1 or more, or -1 for every core")
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
 
 
@@ -228,9 +212,7 @@ def _workers(n_jobs: int, executor: Executor | None, policy: Policy, problem: Pr
         yield partial(_by_callers, executor)
     elif workers(n_jobs) == 1:
         yield lambda tasks: ((index, _play(*task)) for index, task in enumerate(tasks))
-    elif problem.batch > 1 and not isinstance(
-        policy, PythonPolicy
-    ):  # compiled: the kernels release the interpreter's lock
+    elif problem.batch > 1 and not isinstance(policy, PythonPolicy):  # kernels release the interpreter's lock
         # compiled here, since only the main thread can be interrupted while it compiles
         Rollout(policy, problem, np.random.SeedSequence(0)).run(0)
         given_up = threading.Event()

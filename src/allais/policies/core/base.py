@@ -7,6 +7,7 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -105,9 +106,7 @@ def setting(default: Any = dataclasses.MISSING, check: Check | None = None, *, r
     return field(default=default, kw_only=True, repr=repr, metadata={"check": check})
 
 
-def no_worse(name: str, given: Any) -> float:
-    """How much worse than the best arm a recommendation may be."""
-    return not_negative(name, given, "0 asks for the best arm itself.")
+no_worse = partial(not_negative, advice="0 asks for the best arm itself.")  # of a tolerance
 
 
 @dataclass(frozen=True)

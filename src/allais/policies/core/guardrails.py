@@ -1,7 +1,7 @@
 """Guardrails: limits that an answer must keep, whatever it is worth otherwise.
 
-They are judged outside of kernels, now and then, by intervals that hold in all rounds at once: an arm that is shown to
-break one is dropped (the verb `drop`), and a policy that has settled goes on with its leader until that is shown to
+They are judged outside of kernels, now and then, by intervals that hold in all rounds at once. An arm that is shown
+to break one is dropped (the verb `drop`), and a policy that has settled goes on with its leader until that is shown to
 keep them, or to break one. Learners and simulations call the same few functions.
 """
 
@@ -67,8 +67,7 @@ class Guardrail:
         if (self.at_most is None) == (self.at_least is None):
             raise ValueError("a guardrail has one limit, at_most or at_least; got both or none. Write at_most=300.")
         name = "at_least" if self.at_most is None else "at_most"
-        limit = real(name, getattr(self, name), "Give the limit in the unit of outcomes.")
-        object.__setattr__(self, name, limit)
+        object.__setattr__(self, name, real(name, getattr(self, name), "Give the limit in the unit of outcomes."))
         object.__setattr__(self, "tolerance", not_negative("tolerance", self.tolerance))
         object.__setattr__(self, "drop", truth("drop", self.drop))
         if isinstance(self.preference, str):
@@ -77,8 +76,7 @@ class Guardrail:
             raise TypeError(
                 f"a guardrail limits a value; got {brief(self.preference)}. Write Guardrail(quantile(0.99), at_most=3)."
             )
-        if not np.isfinite(self.preference.utilities(np.array(self._limits()))).all():
-            raise ValueError(f"the utility of a limit must be finite; that of {limit:g} is not. Use another limit.")
+        self.preference.finite_utilities("limits", np.array(self._limits()))  # refuses one that overflows
 
     def _limits(self) -> tuple[float, float]:
         """The limit, and what is within the tolerance of it."""
@@ -258,7 +256,7 @@ def feasibility_of(policy: Policy, n_arms: int) -> Feasibility | None:
 
 
 def is_look(told: int) -> bool:
-    """Whether guardrails are looked at after so many samples.
+    """Whether guardrails are looked at after this number of samples.
 
     >>> [n for n in range(60, 130) if is_look(n)][-6:]
     [114, 117, 120, 123, 126, 128]

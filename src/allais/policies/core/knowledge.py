@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from allais._checks import FloatArray, brief, number, share
+from allais._checks import FloatArray, brief, number, same_length, share, whole
 from allais.bands import KL, Band, Betting, Envelope
 from allais.bands.base import bounds_of
 from allais.numerics.table import distortion_of
@@ -41,10 +41,8 @@ def check_settings(preference: Preference, rewards: RewardsOfArms | None, *, nee
     for known in as_list(rewards):
         if isinstance(known, SubGaussian):
             preference.truncation(known, 1)  # refuses a utility
-        elif not np.isfinite(preference.utilities(np.array(known.support))).all():
-            raise ValueError(
-                f"the utility of rewards must be finite; that of the ends of {known!r} is not. Rescale them."
-            )
+        else:
+            preference.finite_utilities("rewards", np.array(known.support))  # refuses what overflows
 
 
 def check_band(band: object, *, takes_bets: bool, of_mean: bool) -> None:
@@ -86,21 +84,15 @@ def rewards_of_arms(rewards: RewardsOfArms | None, n_arms: int) -> list[Rewards]
         return []
     if not isinstance(rewards, Sequence):
         return [rewards] * n_arms
-    if len(rewards) != n_arms:
-        raise ValueError(
-            f"rewards must be one for all arms or one per arm; got {len(rewards)} for {n_arms} arms. "
-            "Give as many as there are arms."
-        )
+    same_length("rewards must be one for all arms or one per arm", len(rewards), n_arms, "arms")
     return list(rewards)
 
 
 def worth_of(preference: Preference, rewards: Sequence[Rewards], n_arms: int, *, of_mean: bool = False) -> Worth:
     """How values are computed from memories, under a preference."""
-    if rewards and len(rewards) != n_arms:
-        raise ValueError(
-            f"rewards must be one per arm, or none; got {len(rewards)} for {n_arms} arms. "
-            "Write self.rewards_of(n_arms)."
-        )
+    if rewards:
+        advice = "Write self.rewards_of(n_arms)."
+        same_length("rewards must be one per arm, or none", len(rewards), n_arms, "arms", advice)
     tails = [known if isinstance(known, SubGaussian) else None for known in rewards] or [None] * n_arms
     return Worth(
         distortion_of(preference.gains),
@@ -173,11 +165,7 @@ class Recent:
     n: int
 
     def __post_init__(self) -> None:
-        if isinstance(self.n, bool) or not isinstance(self.n, int | np.integer) or self.n < 1:
-            raise ValueError(f"a window must hold one outcome or more; got {self.n!r}. Write Recent(5_000).")
-        if self.n > 10**9:
-            raise ValueError(f"a window must hold 1e9 outcomes at most; got {brief(self.n)}. Leave memory out.")
-        object.__setattr__(self, "n", int(self.n))
+        object.__setattr__(self, "n", whole("the n of Recent", self.n, "a number of outcomes, 1 or more", most=10**9))
 
     def lifetimes(self) -> Lifetimes:
         """Every outcome lives as long."""
@@ -232,3 +220,14 @@ def remembering(name: str, given: Any) -> Any:
     if given is None or isinstance(given, Recent | Fading):
         return given
     raise TypeError(f"{name} must be Recent, Fading or None for everything; got {given!r}. Write Recent(5_000).")
+
+
+def fading(name: str, given: Any) -> Fading | None:
+    """A memory that fades, or None for everything: for policies that keep no single outcomes, to be forgotten later."""
+    if given is None or isinstance(given, Fading):
+        return given
+    half_life = max(given.n // 3, 1) if isinstance(given, Recent) else 2_000
+    raise TypeError(
+        f"{name} of a policy that keeps no single outcomes must be Fading, or None for everything; got {given!r}. "
+        f"Write Fading(half_life={half_life})."
+    )

@@ -139,7 +139,7 @@ def require_place(what: str, number: int, least: int, most: int) -> None:
 
 
 def no_such_arm(policy: Any, arm: int, n_arms: int) -> str:
-    """The message about a choice that is none of the arms."""
+    """The message about a choice that is not an arm."""
     return (
         f"choose must return an arm from 0 to {n_arms - 1}, SETTLED or WAITING; {type(policy).__name__} returned "
         f"{arm}. Repair its kernel."

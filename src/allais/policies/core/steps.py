@@ -70,9 +70,9 @@ def _asked_first(first, state, m, told, any_judged):
 
 @kernel
 def _asks_again(state, m, told, out, vain):
-    """Whether an arm is asked again that lacks outcomes, while others have had more than they needed.
+    """Whether an arm that lacks outcomes is asked again, while others have had more than they needed.
 
-    Its chance halves with each ask in vain, so that the n-th comes after some 2^n outcomes of others, and falls with
+    The chance halves with each ask in vain, so that the n-th comes after some 2^n outcomes of others, and it falls with
     the choices of others that are out, which show how late outcomes usually are. It is never below one in as many
     outcomes as are remembered. The coin is a hash of what was told and asked so far: live, simulated and reloaded
     learners ask alike.
