@@ -176,7 +176,7 @@ async def _ranked(service: Service, name: str, call: Rank, key: Key) -> dict[str
 
 async def _bring_in(service: Service, name: str, arms: list[str], key: Key) -> None:
     experiment = await service.idle(name)
-    experiment.require_running()
+    experiment.require_open(running=True)
     if experiment.settings.arms_by_rank is False and "manage" not in key.scopes:
         raise Refused(
             403,
@@ -185,7 +185,7 @@ async def _bring_in(service: Service, name: str, arms: list[str], key: Key) -> N
         )
 
     def adding(experiment: Experiment) -> tuple[None, list[Row]]:
-        experiment.require_running()
+        experiment.require_open(running=True)
         now_known = experiment.learner.pulls
         new = [arm for arm in arms if arm not in now_known]  # another call may have brought some meanwhile
         rows = experiment.add_all(new, time.time()) if new else []

@@ -6,6 +6,7 @@ import asyncio
 import csv
 import io
 import json
+import secrets
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -68,8 +69,9 @@ async def _take_in(service: Service, name: str, call: Import, key: Key) -> dict[
         rows = _observe_cuts(experiment, call, cuts, now)  # first: these are refused all together, if at all
         rows += experiment.observe(told, named, list(outcomes.values()), call.key, now)
         rows.append(audited(key, "import", name, len(call.outcomes)))
-        if call.key is not None:
-            rows.append((Kind.IMPORT, (experiment.id, call.key, len(call.outcomes), now)))
+        # a start compares the last import with its events; no caller's key has a line break
+        mark = f"\n{secrets.token_hex(8)}" if call.key is None else call.key
+        rows.append((Kind.IMPORT, (experiment.id, mark, len(call.outcomes), now)))
         return {"imported": len(call.outcomes)}, rows
 
     return await service.change_in_thread(name, learning)

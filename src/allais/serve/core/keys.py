@@ -17,6 +17,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, insert, select, update
@@ -90,9 +91,8 @@ class Pool:
         self._threads.shutdown(wait=wait, cancel_futures=True)
 
 
-def steady() -> float:
-    """Seconds since some moment that is the same for the whole process."""
-    return time.monotonic() if BOOT is None else time.clock_gettime(BOOT)
+# seconds since some moment that is the same for the whole process
+steady: Callable[[], float] = time.monotonic if BOOT is None else partial(time.clock_gettime, BOOT)
 
 
 class Clock:

@@ -35,6 +35,7 @@ from allais.serve.store.tables import (
     decisions,
     events,
     experiments,
+    imports,
     people,
     preferences,
     snapshots,
@@ -79,11 +80,11 @@ def load(connection: Connection, row: Row[Any], clock: Clock | None = None) -> E
         raise ValueError("its snapshot is missing")
     require_same(last.checksum, f"its snapshot {last.seq}", last.document, row.id, last.seq)
     learner = learner_of(last.document)
-    seq = last.seq
-    after = select(events.c.seq, events.c.body, events.c.checksum).where(
+    seq, at = last.seq, last.at
+    after = select(events.c.seq, events.c.at, events.c.body, events.c.checksum).where(
         events.c.experiment == row.id, events.c.seq > seq
     )
-    for number, body, stored in connection.execute(after.order_by(events.c.seq)):
+    for number, at, body, stored in connection.execute(after.order_by(events.c.seq)):  # noqa: B007
         seq += 1
         if number != seq:
             raise ValueError(f"its event {seq} is missing")
@@ -93,6 +94,7 @@ def load(connection: Connection, row: Row[Any], clock: Clock | None = None) -> E
     asked = connection.execute(of_it.order_by(decisions.c.number.desc()).limit(1)).one_or_none()
     if asked is not None and asked.number > learner.asked:  # a damaged index may hide the last events, without a gap
         raise ValueError(f"its events end before its decision {asked.number}")
+    _require_last_import(connection, row.id, at)
     if clock is None:
         clock = Clock(None if asked is None or asked.clock is None else (asked.asked_at, asked.clock))
     open_ = _open_decisions(connection, row.id, settings, clock)
@@ -103,6 +105,18 @@ def load(connection: Connection, row: Row[Any], clock: Clock | None = None) -> E
     if settings.terms is not None:
         found.told.update(_outcomes_by_arm(connection, row.id, settings.arms))
     return found
+
+
+def _require_last_import(connection: Connection, experiment: int, last: float) -> None:
+    """Refuse an experiment whose last event, of this time, is older than its last import, if that is not whole."""
+    latest = select(imports).where(imports.c.experiment == experiment).order_by(imports.c.at.desc()).limit(1)
+    made = connection.execute(latest).one_or_none()
+    if made is None or made.at < last:
+        return
+    its_own = select(events.c.body).where(events.c.experiment == experiment, events.c.at == made.at)
+    found = map(json.loads, connection.execute(its_own).scalars())
+    if sum(len(event.get("rewards", ())) + len(event.get("cuts", ())) for event in found) < made.outcomes:
+        raise ValueError(f"its events end before those of an import of {made.outcomes:,} outcomes")
 
 
 def settings_of(text: str) -> ExperimentSettings:
