@@ -40,6 +40,7 @@ LONGEST_PAUSE = 3_600.0  # seconds between two attempts
 AT_A_TIME = 20  # notices that are sent in one round
 GONE = 410  # by which a receiver says that it wants no more of this
 SHORTEST = 16  # bytes of a secret
+Seen = tuple[int, bool, float]  # of an experiment: outcomes, whether its test has ended, and when
 UNSAID = {"verdict": "not yet", "guardrail": "", "drift": "0"}  # what everything is before anything was told
 
 
@@ -90,24 +91,19 @@ def secret_in(name: str, file: Path) -> bytes:
 
 async def watch(service: Service, hooks: list[Hook]) -> None:
     """Look at experiments when they have new outcomes, and write down what changed, until the service stops."""
-    looked: dict[int, tuple[int, bool, float]] = {}  # by experiment: outcomes, whether its test has ended, when
 
-    async def look_again(experiment: Experiment) -> None:
+    def due(experiment: Experiment, last: Seen | None) -> Seen | None:
         test = experiment.settings.test
         seen, over, now = experiment.learner.samples, test is not None and test.ended is not None, time.monotonic()
-        last = before, was_over, at = looked.get(experiment.id, (0, False, -AT_LATEST))
+        before, was_over, at = last or (0, False, -AT_LATEST)
         few = seen < before * LOOKED and now - at < AT_LATEST
         if experiment.state == ARCHIVED or (seen, over) == (before, was_over) or (few and over == was_over):
-            return
-        looked[experiment.id] = (seen, over, now)
-        try:
-            await look(service, experiment.name, hooks)
-        except (Refused, ValueError):
-            looked[experiment.id] = last  # at the next turn
-            raise
+            return None
+        return seen, over, now
 
     if hooks:
-        await service.watch(look_again, "what webhooks are told about %s could not be found out")
+        failed = "what webhooks are told about %s could not be found out"
+        await service.watch(lambda one: look(service, one.name, hooks), failed, due)
 
 
 async def look(service: Service, name: str, hooks: list[Hook]) -> None:

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from sqlalchemy import select
 
 from allais import __version__
+from allais.serve.api import schemas_people as schemas
 from allais.serve.api.http import (
     API_VERSION,
     REFUSALS,
@@ -22,18 +23,6 @@ from allais.serve.api.http import (
 )
 from allais.serve.api.metrics import exposition
 from allais.serve.api.schemas import LARGEST_INT, NewKey
-from allais.serve.api.schemas_people import (
-    AnswerQuestion,
-    AuditEntry,
-    InterviewShown,
-    KeyMade,
-    KeyShown,
-    LinkMade,
-    MakeLink,
-    PersonShown,
-    PutPerson,
-    StartInterview,
-)
 from allais.serve.core import experiments, interviews, keys, people
 from allais.serve.store.tables import audit
 
@@ -42,7 +31,7 @@ Person = Segment
 After = Annotated[str, Query(max_length=200, pattern=r"^[^\x00-\x1f\x7f]*$")]
 
 
-@router.get("/people", response_model=list[PersonShown])
+@router.get("/people", response_model=list[schemas.PersonShown])
 async def listed(
     service: TheService, key: ToRead, after: After = "", limit: Annotated[int, Query(ge=1, le=1_000)] = 100
 ) -> Any:
@@ -50,14 +39,14 @@ async def listed(
     return await people.listed(service, after, limit)
 
 
-@router.get("/people/{person}", response_model=PersonShown)
+@router.get("/people/{person}", response_model=schemas.PersonShown)
 async def show(service: TheService, key: ToRead, person: Person) -> Any:
     """One person."""
     return await people.show(service, person)
 
 
-@router.put("/people/{person}", response_model=PersonShown)
-async def put(service: TheService, key: ToManage, person: Person, body: PutPerson) -> Any:
+@router.put("/people/{person}", response_model=schemas.PersonShown)
+async def put(service: TheService, key: ToManage, person: Person, body: schemas.PutPerson) -> Any:
     """Give a person a preference: from now on, decisions for her go by it."""
     return await people.put(service, person, body, key)
 
@@ -69,13 +58,13 @@ async def remove(service: TheService, key: ToManage, person: Person) -> Response
     return Response(status_code=204)
 
 
-@router.post("/people/{person}/interview", response_model=InterviewShown, status_code=201)
-async def start(service: TheService, key: ToManage, person: Person, body: StartInterview) -> Any:
+@router.post("/people/{person}/interview", response_model=schemas.InterviewShown, status_code=201)
+async def start(service: TheService, key: ToManage, person: Person, body: schemas.StartInterview) -> Any:
     """Begin to ask a person; the answer has the first question."""
     return await interviews.start(service, person, body, key)
 
 
-@router.get("/interviews/{id}", response_model=InterviewShown)
+@router.get("/interviews/{id}", response_model=schemas.InterviewShown)
 async def interview(
     service: TheService, key: ToDecide, id: Segment, question: Annotated[int | None, Query(ge=1, le=LARGEST_INT)] = None
 ) -> Any:
@@ -83,8 +72,8 @@ async def interview(
     return await interviews.show(service, id, question)
 
 
-@router.post("/interviews/{id}/link", response_model=LinkMade, status_code=201)
-async def make_link(service: TheService, key: ToManage, id: Segment, body: MakeLink) -> Any:
+@router.post("/interviews/{id}/link", response_model=schemas.LinkMade, status_code=201)
+async def make_link(service: TheService, key: ToManage, id: Segment, body: schemas.MakeLink) -> Any:
     """A link by which a person answers without a key: it opens this interview only, until it ends."""
     return await interviews.make(service, id, body.expires_after, key)
 
@@ -96,8 +85,8 @@ async def revoke_links(service: TheService, key: ToManage, id: Segment) -> Respo
     return Response(status_code=204)
 
 
-@router.post("/interviews/{id}/answer", response_model=InterviewShown)
-async def answer(service: TheService, key: ToDecide, id: Segment, body: AnswerQuestion) -> Any:
+@router.post("/interviews/{id}/answer", response_model=schemas.InterviewShown)
+async def answer(service: TheService, key: ToDecide, id: Segment, body: schemas.AnswerQuestion) -> Any:
     """Take an answer; after the last one the person has the preference that her answers show."""
     return await interviews.answer(service, id, body, key)
 
@@ -107,13 +96,13 @@ trail_router = APIRouter(route_class=JSONRoute, tags=["values"], responses=REFUS
 open_router = APIRouter(tags=["health"])
 
 
-@keys_router.get("", response_model=list[KeyShown])
+@keys_router.get("", response_model=list[schemas.KeyShown])
 async def list_keys(service: TheService, key: ToManage) -> Any:
     """All keys, without their secrets."""
     return [keys.shown(one) for one in await service.read(keys.stored)]
 
 
-@keys_router.post("", response_model=KeyMade, status_code=201)
+@keys_router.post("", response_model=schemas.KeyMade, status_code=201)
 async def make(service: TheService, key: ToManage, body: NewKey) -> Any:
     """A new key; its secret is in this answer and nowhere else."""
     whole, made = await experiments.make_key(service, body, key)
@@ -127,7 +116,7 @@ async def revoke(service: TheService, key: ToManage, id: Segment) -> Response:
     return Response(status_code=204)
 
 
-@trail_router.get("/v1/audit", response_model=list[AuditEntry])
+@trail_router.get("/v1/audit", response_model=list[schemas.AuditEntry])
 async def trail(
     service: TheService, key: ToManage, after: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import json
 import math
+import time
 import zlib
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, Row, func, or_, select
@@ -23,7 +25,7 @@ from allais.preferences import Preference
 from allais.samples.cuts import Cut, known_cut
 from allais.serve.api.schemas import ExperimentSettings
 from allais.serve.core.experiment import Closed, Experiment, OpenDecision
-from allais.serve.core.features import Encoding
+from allais.serve.core.features import Encoding, NumberedPreference
 from allais.serve.core.keys import Clock, digest_of
 from allais.serve.store.tables import (
     ARCHIVED,
@@ -44,6 +46,8 @@ from allais.serve.store.writer import require_same
 from allais.settings import from_spec
 
 IMPORTS_AT_ONCE = 50  # events, each of which may have many outcomes
+FRESH = 2.0  # seconds after which a preference that another process changed is known here
+MOST_PEOPLE = 100_000  # who are kept in memory
 FAST = 1  # zlib's level: documents are numbers, and a higher one gains little
 
 
@@ -216,27 +220,14 @@ def detail_of(text: str | None) -> dict[str, Any]:
     return found
 
 
-class StoredPreferences(Mapping[int, Preference]):
-    """The preferences of the database by their numbers, each read once."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._known: dict[int, Preference] = {}
-
-    def __getitem__(self, number: int) -> Preference:
-        if number not in self._known:
-            wanted = select(preferences.c.document, preferences.c.digest).where(preferences.c.id == number)
-            row = self._connection.execute(wanted).one_or_none()
-            if row is None or digest_of(row.document) != row.digest:
-                raise ValueError(f"preference {number}, which an event names, is damaged or missing")
-            self._known[number] = from_spec(json.loads(row.document))
-        return self._known[number]
-
-    def __iter__(self) -> Any:
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        return len(self._known)
+def preference_numbered(connection: Connection, number: int) -> Preference:
+    """A preference of the database."""
+    wanted = select(preferences.c.document, preferences.c.digest).where(preferences.c.id == number)
+    row = connection.execute(wanted).one_or_none()
+    if row is None or digest_of(row.document) != row.digest:
+        raise ValueError(f"preference {number}, which an event names, is damaged or missing")
+    found: Preference = from_spec(json.loads(row.document))
+    return found
 
 
 def stored_preference(connection: Connection, person: str) -> Any:
@@ -244,3 +235,34 @@ def stored_preference(connection: Connection, person: str) -> Any:
     wanted = select(preferences.c.id, preferences.c.document, people.c.source, people.c.changed_at, people.c.fitted_in)
     joined = wanted.join(people, people.c.preference == preferences.c.id).where(people.c.name == person)
     return connection.execute(joined).one_or_none()
+
+
+class PreferenceCache:
+    """Preferences by the names of people; None for those who have none of their own."""
+
+    def __init__(self, read: Callable[..., Awaitable[Any]]) -> None:
+        self._read = read
+        self._known: OrderedDict[str, tuple[float, NumberedPreference | None]] = OrderedDict()
+        self._made: dict[int, Preference] = {}  # by number: people of one preference share one object, and one view
+
+    async def preference_of(self, person: str) -> NumberedPreference | None:
+        """The preference of a person and its number."""
+        found = self._known.get(person)
+        if found is not None and time.monotonic() - found[0] < FRESH:
+            return found[1]
+        row = await self._read(partial(stored_preference, person=person))
+        known = None if row is None else (row.id, self._preference(row.id, row.document))
+        self._known[person] = (time.monotonic(), known)
+        self._known.move_to_end(person)
+        if len(self._known) > MOST_PEOPLE:
+            self._known.popitem(last=False)
+        return known
+
+    def _preference(self, number: int, document: str) -> Preference:
+        if number not in self._made:
+            self._made[number] = from_spec(json.loads(document))
+        return self._made[number]
+
+    def forget(self, person: str) -> None:
+        """Look a person up anew."""
+        self._known.pop(person, None)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from functools import partial
 from typing import Any, TypeVar
@@ -16,24 +14,18 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection
 
 from allais.learner import Learner
-from allais.preferences import Preference
 from allais.serve import unfinished
 from allais.serve.core import keys, restore
 from allais.serve.core.errors import Refused, broken, not_found, reason_of, unavailable
 from allais.serve.core.experiment import Experiment
-from allais.serve.core.features import NumberedPreference
 from allais.serve.core.keys import Pool, RateLimit
-from allais.serve.core.restore import stored_preference
+from allais.serve.core.restore import PreferenceCache
 from allais.serve.settings_file import ServerSettings
 from allais.serve.store.database import PROBE, START_PATIENCE, Database, Gone, Ownership, is_away, why_failed
 from allais.serve.store.writer import Kind, Row, Writer, checksum
 from allais.serve.workers import Precompiler, SnapshotWorker
-from allais.settings import from_spec
 
 Result = TypeVar("Result")
-Read = Callable[[Callable[[Connection], Any]], Awaitable[Any]]
-FRESH = 2.0  # seconds after which a change by another process is known here
-MOST_PEOPLE = 100_000  # who are kept in memory
 TICK = 1.0  # seconds between two looks at what expires and what is worth a snapshot
 PROBED = 1.0  # seconds for which a write that worked is good enough for /ready
 LONGEST_PAUSE = 2.0  # seconds between two attempts to reach the database
@@ -41,37 +33,6 @@ LONGEST_PAUSE = 2.0  # seconds between two attempts to reach the database
 SLOWLY = "a link may be used {:g} times per minute; this one was used more often. Wait a moment."
 
 log = logging.getLogger("allais.serve")
-
-
-class PreferenceCache:
-    """Preferences by the names of people; None for those who have none of their own."""
-
-    def __init__(self, read: Read) -> None:
-        self._read = read
-        self._known: OrderedDict[str, tuple[float, NumberedPreference | None]] = OrderedDict()
-        self._made: dict[int, Preference] = {}  # by number: people of one preference share one object, and one view
-
-    async def preference_of(self, person: str) -> NumberedPreference | None:
-        """The preference of a person and its number."""
-        found = self._known.get(person)
-        if found is not None and time.monotonic() - found[0] < FRESH:
-            return found[1]
-        row = await self._read(partial(stored_preference, person=person))
-        known = None if row is None else (row.id, self._preference(row.id, row.document))
-        self._known[person] = (time.monotonic(), known)
-        self._known.move_to_end(person)
-        if len(self._known) > MOST_PEOPLE:
-            self._known.popitem(last=False)
-        return known
-
-    def _preference(self, number: int, document: str) -> Preference:
-        if number not in self._made:
-            self._made[number] = from_spec(json.loads(document))
-        return self._made[number]
-
-    def forget(self, person: str) -> None:
-        """Look a person up anew."""
-        self._known.pop(person, None)
 
 
 class _Changing:
@@ -281,15 +242,26 @@ class Service:
         """Know the keys of the database."""
         self.ring.replace(await self.read(keys.stored))
 
-    async def watch(self, look: Callable[[Experiment], Awaitable[None]], failed: str) -> None:
-        """Look at every experiment now and then, until the service stops; one that fails leaves the others alone."""
+    async def watch(
+        self, look: Callable[[Experiment], Awaitable[None]], failed: str,
+        due: Callable[[Experiment, Any], Any] = lambda *_: True,
+    ) -> None:  # fmt: skip
+        """Look at every experiment now and then, until the service stops; one that fails leaves the others alone.
+
+        `due` gets what it returned before the last look, or None; if it returns None, nothing is looked at.
+        """
+        looked: dict[int, Any] = {}
         while True:
             await asyncio.sleep(TICK)
             for experiment in list(self.experiments.values()):
+                before = looked.get(experiment.id)
+                if (now := due(experiment, before)) is None:
+                    continue
+                looked[experiment.id] = now
                 try:
                     await look(experiment)
                 except (Refused, ValueError):  # the database is away, or the experiment was changed meanwhile
-                    pass
+                    looked[experiment.id] = before  # it is looked at again
                 except Exception:
                     log.exception(failed, experiment.name)
 

@@ -335,17 +335,11 @@ async def stop_if_decided(service: Service, name: str) -> None:
 
 async def watch(service: Service) -> None:
     """Look at tests that end by themselves, whenever their outcomes have grown by a 32nd, until the service stops."""
-    looked: dict[int, int] = {}
 
-    async def look(experiment: Experiment) -> None:
+    def due(experiment: Experiment, before: int | None) -> int | None:
         test, seen = experiment.settings.test, experiment.learner.samples
-        if test is None or not test.stop or test.ended is not None or seen < looked.get(experiment.id, 1) * LOOKED:
-            return
-        before, looked[experiment.id] = looked.get(experiment.id, 1), seen
-        try:
-            await stop_if_decided(service, experiment.name)
-        except (Refused, ValueError):
-            looked[experiment.id] = before  # it is looked at again
-            raise
+        runs = test is not None and test.stop and test.ended is None
+        return seen if runs and seen >= (before or 1) * LOOKED else None
 
-    await service.watch(look, "the test of %s could not be looked at")
+    failed = "the test of %s could not be looked at"
+    await service.watch(lambda one: stop_if_decided(service, one.name), failed, due)

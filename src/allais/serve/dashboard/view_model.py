@@ -20,7 +20,7 @@ from allais.report.effort import explained
 from allais.report.words import ByMean, by_mean
 from allais.serve.api.schemas import PlannedTest
 from allais.serve.core.evaluations import Asked, Evaluated, evaluated
-from allais.serve.core.restore import StoredPreferences
+from allais.serve.core.restore import preference_numbered
 from allais.serve.core.service import log
 from allais.serve.core.values import Judged, Known, guardrails_of, judged
 from allais.serve.dashboard.history import (
@@ -291,13 +291,15 @@ def _groups(
     total: Counter[int | None] = Counter()
     for (number, _), many in traffic.total().items():
         total[number] += many
-    stored, own = StoredPreferences(connection), learner.policy.preference
+    own = learner.policy.preference
+    framed: dict[int | None, Preference] = {None: own, OTHERS: own}
     alike: dict[int | None, set[int | None]] = {None: set()}  # preferences that are one on the gains of this experiment
     first: dict[Preference, int | None] = {own: None}
     for number in sorted(total, key=lambda number: number or 0):
         place = number
-        if number is not None and number != OTHERS:
-            place = first.setdefault(stored[number].in_frame_of(own), number)
+        if number is not None and number not in framed:
+            framed[number] = preference_numbered(connection, number).in_frame_of(own)
+            place = first.setdefault(framed[number], number)
         alike.setdefault(place, set()).add(number)
     for place, numbers in alike.items():
         total[place] = sum(total.pop(number, 0) for number in numbers)
@@ -309,7 +311,7 @@ def _groups(
     most = sorted(total, key=lambda number: (number == OTHERS, -total[number]))[:MOST_GROUPS] or [None]
     found = []
     for place in sorted(most, key=lambda number: (number is not None, number == OTHERS, number or 0)):
-        preference = own if place is None or place == OTHERS else stored[place].in_frame_of(own)
+        preference = framed[place]
         values = learner.value(preference)
         sure = {name: sure_amount(preference, values[name]) for name in shown}
         best = _best(preference, {name: amount for name, amount in sure.items() if name in learner.arms})
