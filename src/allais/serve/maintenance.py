@@ -35,7 +35,7 @@ from allais.serve.store import tables
 from allais.serve.store.database import HEAD, PATIENCE, Database, brief_of, open_privately, private
 from allais.serve.store.tables import metadata
 from allais.serve.store.writer import as_json
-from allais.serve.webhooks import secret_in
+from allais.serve.webhooks import hook_of
 
 FORMAT, VERSION = "allais service", 1
 AT_A_TIME = 1_000  # rows in one statement
@@ -234,7 +234,7 @@ def check(settings: ServerSettings) -> Iterator[tuple[bool, str]]:
             yield False, f"experiments.{name}: {error.sentence if isinstance(error, Refused) else error}"
     for name, hook in settings.webhooks.items():
         try:
-            secret_in(name, Path(hook.secret_file))
+            hook_of(name, hook)
             yield True, f"webhooks.{name}: {', '.join(hook.events)} to {hook.url}"
         except ValueError as error:
             yield False, str(error)

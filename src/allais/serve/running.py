@@ -54,7 +54,7 @@ def make_app(settings: ServerSettings, started: Callable[[Service], Awaitable[No
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
         try:
-            hooks = webhooks.hooks_of(settings.webhooks)
+            hooks = [webhooks.hook_of(*named) for named in settings.webhooks.items()]
             service = app.state.service = Service(settings, Database(settings.database))
             await service.start()
         except Exception as error:

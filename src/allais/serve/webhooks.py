@@ -66,13 +66,9 @@ class Hook(NamedTuple):
         return kind in self.settings.events and (only is None or experiment in only)
 
 
-def hooks_of(settings: dict[str, Webhook]) -> list[Hook]:
-    """The hooks of a file, with their secrets."""
-    return [Hook(name, hook, secret_in(name, Path(hook.secret_file))) for name, hook in settings.items()]
-
-
-def secret_in(name: str, file: Path) -> bytes:
-    """The secret of a hook: what a file holds, or the bytes that it writes as whsec_ and base64."""
+def hook_of(name: str, settings: Webhook) -> Hook:
+    """A hook of the settings with its secret: what its file holds, or the bytes that it writes as whsec_ and base64."""
+    file = Path(settings.secret_file)
     try:
         text = file.read_text(encoding="utf-8").strip()
         secret = base64.b64decode(text[6:], validate=True) if text.startswith("whsec_") else text.encode()
@@ -83,7 +79,7 @@ def secret_in(name: str, file: Path) -> bytes:
             f"webhooks.{name}: a secret has {SHORTEST} bytes or more; that in {file} has {len(secret)}. "
             "Make a new one: openssl rand -hex 24."
         )
-    return secret
+    return Hook(name, settings, secret)
 
 
 # -- what changed -----------------------------------------------------------------------------------

@@ -6,10 +6,9 @@ import json
 import logging
 import time
 from collections.abc import Iterator
-from typing import Any
 
-from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from allais.serve.api.http import BOUNDS, OTHER, Requests, requests_log
 from allais.serve.core.service import Service
@@ -64,15 +63,11 @@ def figures_of(requests: Requests) -> Iterator[Metric]:
     yield from (calls, family)
 
 
-class _Figures:
+class Figures(Collector):
     """What Prometheus calls a collector."""
 
     def __init__(self, service: Service, requests: Requests) -> None:
         self._service, self._requests = service, requests
-
-    def describe(self) -> list[Metric]:
-        """Nothing is known before it is asked for."""
-        return []
 
     def collect(self) -> Iterator[Metric]:
         """All figures, now."""
@@ -96,11 +91,3 @@ class _Figures:
             for state, count in experiment.counts.items():
                 ended.add_metric([experiment.name, state], count)
         yield from (open_, outcomes, ended)
-
-
-def exposition(service: Service, requests: Requests) -> bytes:
-    """The figures as Prometheus reads them."""
-    registry = CollectorRegistry()
-    figures: Any = _Figures(service, requests)
-    registry.register(figures)
-    return generate_latest(registry)

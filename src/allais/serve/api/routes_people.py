@@ -6,6 +6,7 @@ import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
+from prometheus_client import generate_latest
 from sqlalchemy import select
 
 from allais import __version__
@@ -21,7 +22,7 @@ from allais.serve.api.http import (
     ToRead,
     answered,
 )
-from allais.serve.api.metrics import exposition
+from allais.serve.api.metrics import Figures
 from allais.serve.api.schemas import LARGEST_INT, NewKey
 from allais.serve.core import experiments, interviews, keys, people
 from allais.serve.store.tables import audit
@@ -138,9 +139,8 @@ async def metrics(request: Request, service: TheService, key: ToRead) -> Respons
     """Figures for Prometheus."""
     for experiment in list(service.experiments.values()):
         await experiment.idle()
-    return Response(
-        exposition(service, request.app.state.requests), media_type="text/plain; version=0.0.4; charset=utf-8"
-    )
+    figures = generate_latest(Figures(service, request.app.state.requests))
+    return Response(figures, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 @open_router.get("/ready", responses={503: REFUSALS[503]})

@@ -205,13 +205,6 @@ class KeyRing:
         """Know these keys and no others."""
         self._keys = {key.id: key for key in keys}
 
-    def admit(self, given: str, scope: str, address: str, about: str | None = None) -> Key:
-        """The key that came from an address, if it opens what is asked for.
-
-        `about` is the experiment that is asked about, `ITS_OWN`, or None for what concerns all of them.
-        """
-        return self.allow(self.known(given, address), scope, about)
-
     def known(self, given: str, address: str) -> Key:
         """The key that came from an address, if it is in force."""
         parts = given.split("_", 2)
@@ -230,7 +223,10 @@ class KeyRing:
         return self.allow(_in_force(key), scope, about)
 
     def allow(self, key: Key, scope: str, about: str | None) -> Key:
-        """A valid key, if it opens what is asked for; it counts as one call."""
+        """A valid key, if it opens what is asked for; it counts as one call.
+
+        `about` is the experiment that is asked about, `ITS_OWN`, or None for what concerns all of them.
+        """
         if about != ITS_OWN:
             require_sight(key, about)
         if scope not in key.scopes:

@@ -18,7 +18,7 @@ from allais.serve.core.errors import Refused, not_found
 from allais.serve.core.experiments import audited
 from allais.serve.core.keys import Key, digest_of
 from allais.serve.core.parse_settings import preference_from
-from allais.serve.core.restore import stored_preference
+from allais.serve.core.restore import PEOPLE, stored_preference
 from allais.serve.core.service import Service
 from allais.serve.store import tables
 from allais.serve.store.tables import people, preferences
@@ -73,27 +73,21 @@ async def show(service: Service, person: str) -> dict[str, Any]:
     row = await service.read(partial(stored_preference, person=person))
     if row is None:
         raise not_found("a person", person, "Put her preference first.")
-    return _shown(person, row)
+    return _shown(row)
 
 
 async def listed(service: Service, after: str, limit: int) -> list[dict[str, Any]]:
     """People by name, from one name on."""
-
-    def reading(connection: Connection) -> list[Any]:
-        wanted = select(people.c.name, people.c.source, people.c.changed_at, people.c.fitted_in, preferences.c.document)
-        joined = wanted.join(preferences, people.c.preference == preferences.c.id).where(people.c.name > after)
-        return list(connection.execute(joined.order_by(people.c.name).limit(limit)))
-
-    rows = await service.read(reading)
-    return [_shown(row.name, row) for row in rows]
+    wanted = PEOPLE.where(people.c.name > after).order_by(people.c.name).limit(limit)
+    return list(map(_shown, await service.read(lambda connection: connection.execute(wanted).all())))
 
 
-def _shown(name: str, row: Any) -> dict[str, Any]:
+def _shown(row: Any) -> dict[str, Any]:
     document, fitted_in = json.loads(row.document), json.loads(row.fitted_in or "{}")
     unused = [f"the reference {document['reference']:g}"] if document["reference"] else []
     unused += ["costs"] if document["costs"] else []
     return {
-        "name": name, "preference": document, "source": row.source, "changed_at": row.changed_at,
+        "name": row.name, "preference": document, "source": row.source, "changed_at": row.changed_at,
         "unit": fitted_in.get("unit"), "stakes": fitted_in.get("stakes"),
         "note": CARRIES_OVER + (f" Not used: {' and '.join(unused)}." if unused else ""),
     }  # fmt: skip

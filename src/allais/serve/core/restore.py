@@ -230,11 +230,12 @@ def preference_numbered(connection: Connection, number: int) -> Preference:
     return found
 
 
+PEOPLE = select(people, preferences.c.id, preferences.c.document).join(preferences)
+
+
 def stored_preference(connection: Connection, person: str) -> Any:
     """The row of a person's preference, or None."""
-    wanted = select(preferences.c.id, preferences.c.document, people.c.source, people.c.changed_at, people.c.fitted_in)
-    joined = wanted.join(people, people.c.preference == preferences.c.id).where(people.c.name == person)
-    return connection.execute(joined).one_or_none()
+    return connection.execute(PEOPLE.where(people.c.name == person)).one_or_none()
 
 
 class PreferenceCache:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Hashable
 from functools import partial
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection
 
@@ -74,7 +75,7 @@ class Service:
         self._why = why_failed(Exception())  # why it is not ready
         self._probed = -PROBED
         self.snapshots, self.precompiler = SnapshotWorker(), Precompiler()
-        self._keyed: dict[Hashable, tuple[asyncio.Lock, list[None]]] = {}  # with an entry for each call of a key
+        self._keyed = WeakValueDictionary[Hashable, asyncio.Lock]()  # each goes with the last call of its key
         self._reads, self._long_reads = Pool("reads", 8), Pool("long reads", 3)
         self.interview_threads = Pool("interviews", 2, 32)
         self._changes = Pool("long changes", 2, 100)
@@ -199,16 +200,9 @@ class Service:
 
         Calls of one key come one after the other, so that a repeated one finds what the first did.
         """
-        lock, there = self._keyed.setdefault(key, (asyncio.Lock(), []))
-        there.append(None)
-        try:
-            async with lock:
-                found = await self.read(find)
-                return await make() if found is None else found
-        finally:
-            there.pop()
-            if not there:
-                del self._keyed[key]
+        async with self._keyed.setdefault(key, asyncio.Lock()):
+            found = await self.read(find)
+            return await make() if found is None else found
 
     async def read(self, work: Callable[[Connection], Result], *, long: bool = False) -> Result:
         """Read from the database in another thread; what takes long must say so, and keeps nobody else waiting."""

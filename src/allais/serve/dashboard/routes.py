@@ -73,7 +73,8 @@ class PageRoute(APIRoute):
 
 def refused(request: Request, refusal: Refused) -> Response:
     """A refusal as a page."""
-    response = _page("refusal", refusal.status, signed_in=_signed_in(request), said=_sentence(refusal))
+    anybody = may(request, "read", ITS_OWN)  # who may look at other pages, though not at this one
+    response = _page("refusal", refusal.status, signed_in=anybody, said=_sentence(refusal))
     if refusal.retry_after is not None:
         response.headers["Retry-After"] = str(refusal.retry_after)
     return response
@@ -100,23 +101,15 @@ def _dashboard(request: Request) -> Dashboard:
 
 
 def viewer(request: Request, scope: str = "read", about: str | None = None) -> Key:
-    """The key of the viewer: of the experiment whose name is in the path, else at what `about` says."""
-    return _dashboard(request).sessions.viewer(request, scope, request.path_params.get("name", about))
+    """The key of the viewer, if it opens what `about` says; by default the experiment whose name is in the path."""
+    about = request.path_params.get("name") if about is None else about
+    return _dashboard(request).sessions.viewer(request, scope, about)
 
 
 def may(request: Request, scope: str, about: str | None = None) -> bool:
     """Whether the viewer has signed in with a key of a scope."""
     try:
         viewer(request, scope, about)
-    except (session.SignInNeeded, Refused):
-        return False
-    return True
-
-
-def _signed_in(request: Request) -> bool:
-    """Whether anybody looks, be it at what the key does not open."""
-    try:
-        _dashboard(request).sessions.viewer(request, "read", ITS_OWN)
     except (session.SignInNeeded, Refused):
         return False
     return True
@@ -157,7 +150,8 @@ async def signed_in(request: Request) -> Response:
     """Take a key."""
     form = await session.form_of(request)
     try:
-        key = service_of(request).ring.admit(form.get("key", ""), "read", address_of(request.scope), ITS_OWN)
+        ring = service_of(request).ring
+        key = ring.allow(ring.known(form.get("key", ""), address_of(request.scope)), "read", ITS_OWN)
     except Refused as refusal:
         said = "This key opens nothing here." if refusal.status == 401 else _sentence(refusal)
         return _page("sign_in", refusal.status, signed_in=False, said=said)
