@@ -48,7 +48,7 @@ def best_arm_command(
         float, typer.Option(min=0.0, help="Seconds to wait for a cluster that cannot be reached; inf: forever.")
     ] = PATIENCE,
     batch: Annotated[
-        int | None, typer.Option(min=1, help="Runs that a worker gets at a time; by default a fifth of a second's.")
+        int | None, typer.Option(min=1, help="Runs that a worker gets at a time; by default what takes 0.2 s.")
     ] = None,
     common_random_numbers: Annotated[
         bool, typer.Option("--common-random-numbers", help="Give run r of every option the same seed.")
@@ -127,7 +127,7 @@ def best_arm_command(
 
 
 def _kept(book: Path) -> str:
-    """What a search leaves behind, if it does."""
+    """What is kept of a search that was interrupted."""
     from allais.searches import finished_runs
 
     runs = finished_runs(book)

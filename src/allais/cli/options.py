@@ -247,7 +247,7 @@ PICTURES = (".png", ".svg", ".pdf")
 
 
 def require_writable(path: Path | None) -> None:
-    """Refuse a file that cannot be written; None is none that is wanted."""
+    """Refuse a file that cannot be written; None means that none is wanted."""
     if path is None:
         return
     if path.is_dir():
@@ -262,7 +262,7 @@ def require_writable(path: Path | None) -> None:
 
 
 def require_picture(path: Path | None) -> None:
-    """Refuse a picture that cannot be written; None is none that is wanted."""
+    """Refuse a picture that cannot be written; None means that none is wanted."""
     if path is None:
         return
     if path.suffix.lower() not in PICTURES:

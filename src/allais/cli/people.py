@@ -256,8 +256,8 @@ def _say_attention(choices: Choices, costs: bool) -> None:
         most = max(missed, key=lambda name: missed[name])
         typer.echo(
             f"In {sum(missed.values())} of {sum(one.asked for one in checks.values())} choices with an option that is "
-            f"worse in everything it was taken, by {len(missed)} of {len(checks)} people (most often by {most}: "
-            f"{missed[most]} of {checks[most].asked}). Read their answers with care."
+            f"worse in everything, that option was taken, by {len(missed)} of {len(checks)} people (most often by "
+            f"{most}: {missed[most]} of {checks[most].asked}). Read their answers with care."
         )
 
 

@@ -31,14 +31,14 @@ NESTED = {
     "memory": "memory",
 }
 
-# What is written in other words than those of its parameters: as `to_spec` writes it.
+# Types whose keys in a file are those that `to_spec` writes, and not their parameters.
 WRITTEN: dict[Any, tuple[tuple[str, ...], tuple[str, ...]]] = {  # keys that are needed, and others
     Discrete: (("odds",), ()),
     Dual: (("of",), ()),
     FunctionWeight: (("function",), ("kinks", "holder", "name")),
 }
 
-HIDDEN = ("preference", "rewards", "of_mean")  # of a policy: tables of their own, or none of a user's business
+HIDDEN = ("preference", "rewards", "of_mean")  # parameters of a policy: tables of their own, or internal
 
 Place = tuple[str, ...]
 
@@ -64,7 +64,7 @@ class Reader:
             ) from None
 
     def require_tables(self, needed: Iterable[str], tables: Iterable[str], keys: Iterable[str]) -> None:
-        """Refuse a file without what it needs, or with what nobody reads."""
+        """Refuse a file that lacks a table it needs, or has keys that nothing reads."""
         self._require_known(self._whole, (*keys, *tables), ())
         for name in needed:
             if name not in self._whole:

@@ -202,7 +202,7 @@ def back_up(address: str, to: Path) -> int:
         raise ValueError(f"a PostgreSQL database is backed up by its own tool; got {given.shown}. Use pg_dump.")
     with _existing(address) as database:
         if to.exists():
-            raise ValueError(f"a backup overwrites nothing; {to} is there. Choose another name.")
+            raise ValueError(f"a backup overwrites nothing; {to} exists. Choose another name.")
         partial = to.with_name(f"{to.name}.partial")
         try:
             partial.unlink(missing_ok=True)

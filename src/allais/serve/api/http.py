@@ -1,4 +1,4 @@
-"""What all HTTP calls share: what each meets first, its key, its body, refusals, and what is noted about each."""
+"""What all HTTP calls share: the middleware that each passes first, keys, bodies, refusals, and request metrics."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ CORS = [
 ]
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds; as Prometheus's own
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-OTHER = "other"  # of a route or a method that the service does not have: callers must not make up labels
+OTHER = "other"  # for a route or a method that the service does not have: callers must not make up labels
 TRACE = re.compile(rb"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")  # https://www.w3.org/TR/trace-context
 FACTS = ("method", "route", "status", "ms", "key", "request")  # of a request, in the order of a line
 INTERNAL_ERROR = Refused(500, "internal error in the service; its log has the details.")
@@ -87,13 +87,13 @@ def given_key(headers: Mapping[bytes, bytes]) -> str:
 
 
 def address_of(scope: Scope) -> str:
-    """Where a call came from; behind a proxy all come from there."""
+    """The address that a call came from; behind a proxy, that of the proxy."""
     client = scope.get("client")
     return client[0] if client else ""
 
 
 def with_segments(scope: Scope) -> None:
-    """Let the path of a call tell the slashes of names, which are sent as %2F, from those between names."""
+    """Tell slashes within names, which are sent as %2F, from those between names in the path of a call."""
     raw: bytes = scope.get("raw_path") or b""
     if b"%2f" in raw.lower():
         scope["path"] = "/".join(unquote(name).replace("/", SLASH) for name in raw.decode("ascii").split("/"))
@@ -135,7 +135,7 @@ class _JSONRequest(Request):
 
 
 def _admitting(scope: str, about: str | None = None) -> Callable[..., Awaitable[Key]]:
-    """What looks at keys: for the experiment whose name is in the path, else `about`."""
+    """A dependency that checks the key of a call: for the experiment named in the path, else for `about`."""
 
     async def admitted(request: Request, _: Annotated[Any, Depends(bearer)]) -> Key:
         key, ring = request.scope.get("key"), service_of(request).ring
@@ -170,7 +170,7 @@ def refuse(refusal: Refused) -> Response:
 
 
 def add_refusals(app: FastAPI, page: Callable[[Request, Refused], Response]) -> None:
-    """Let every error end in a status and one sentence; a browser that asks for a missing page gets a page."""
+    """Answer every error with a status and one sentence; a browser that asks for a missing page gets a page."""
 
     async def refused(_: Request, error: Exception) -> Response:
         assert isinstance(error, Refused)
@@ -231,7 +231,7 @@ class Requests:
 
 
 class Front:
-    """What every call meets first: its key, its size, strict headers of its answer, and a note of how long it took.
+    """The middleware that every call passes first: it checks key and size, adds strict headers, and counts the call.
 
     Calls of the API without a valid key go no further: their bodies are not looked at. Direct routes answer
     from here, the others behind the framework. Every request has an id, its caller's own or a new one.
@@ -251,7 +251,7 @@ class Front:
             await self.app(scope, receive, send)
             return
         began = perf_counter()
-        status = 0  # as long as nothing was answered: its caller may go away
+        status = 0  # until something is answered: the caller may go away
         headers = dict(reversed(scope["headers"]))  # the first of each name counts
         id, origin = headers.get(REQUEST_HEADER, b""), headers.get(b"origin")
         if not GIVEN_ID.fullmatch(id):
@@ -291,7 +291,7 @@ class Front:
         except Refused as refusal:
             await refuse(refusal)(scope, receive, sending)
         except Exception:
-            # its caller has an answer, and may go on with the connection
+            # the caller gets an answer, and may go on with the connection
             log.exception("a call failed (request %s)", id.decode())
             if not status:
                 await refuse(INTERNAL_ERROR)(scope, receive, sending)

@@ -65,7 +65,7 @@ async def decide(service: TheService, key: ToDecide, name: schemas.ExperimentNam
 
 @direct_router.post("/reward", response_model=schemas.Rewarded)
 async def reward(service: TheService, key: ToDecide, name: schemas.ExperimentName, body: schemas.Reward) -> Any:
-    """What a choice brought; late, in any order, and repeated if need be: it counts once."""
+    """Tell what a choice brought: late, in any order, and repeated if need be; it counts once."""
     return await decisions.reward(service, name, body)
 
 
@@ -78,7 +78,7 @@ async def decide_each(service: TheService, key: ToDecide, name: schemas.Experime
 
 @router.post("/reward/batch", response_model=schemas.RewardedEach)
 async def reward_each(service: TheService, key: ToDecide, name: schemas.ExperimentName, body: schemas.Rewards) -> Any:
-    """What several choices brought; each is taken or refused on its own, in the order of the calls."""
+    """Tell what several choices brought; each is taken or refused on its own, in the order of the calls."""
     service.ring.calls.charge(key.id, len(body.calls) - 1)
     return await decisions.each(service, name, body.calls, decisions.reward)
 
@@ -116,14 +116,14 @@ async def rank(service: TheService, key: ToDecide, name: Name, version: Version,
 async def reward_event(
     service: TheService, key: ToDecide, name: Name, version: Version, event: Segment, body: RewardValue
 ) -> Response:
-    """What an event brought."""
+    """Tell what an event brought."""
     await decisions.reward(service, name, schemas.Reward(decision_key=event, outcome=body.value))
     return Response(status_code=204)
 
 
 @ranking.post("/events/{event}/activate", status_code=204)
 async def activate(service: TheService, key: ToDecide, name: Name, version: Version, event: Segment) -> Response:
-    """Nothing is left to do: a decision without a reward expires, and then counts for nothing."""
+    """Do nothing: every decision is active from the start."""
     service.experiment(name)
     return Response(status_code=204)
 

@@ -48,7 +48,7 @@ async def show(service: TheService, key: ToRead, person: Person) -> Any:
 
 @router.put("/people/{person}", response_model=schemas.PersonShown)
 async def put(service: TheService, key: ToManage, person: Person, body: schemas.PutPerson) -> Any:
-    """Give a person a preference: from now on, decisions for her go by it."""
+    """Give a person a preference: from now on, it decides for her."""
     return await people.put(service, person, body, key)
 
 
@@ -81,7 +81,7 @@ async def make_link(service: TheService, key: ToManage, id: Segment, body: schem
 
 @router.delete("/interviews/{id}/link", status_code=204)
 async def revoke_links(service: TheService, key: ToManage, id: Segment) -> Response:
-    """Let no link to an interview open it any more."""
+    """Revoke all links to an interview; repeating it is harmless."""
     await interviews.revoke(service, id, key)
     return Response(status_code=204)
 
@@ -112,7 +112,7 @@ async def make(service: TheService, key: ToManage, body: NewKey) -> Any:
 
 @keys_router.delete("/{id}", status_code=204)
 async def revoke(service: TheService, key: ToManage, id: Segment) -> Response:
-    """Let a key open nothing any more: here at once, in other processes within seconds."""
+    """Revoke a key: here at once, in other processes within seconds."""
     await experiments.revoke_key(service, id, key)
     return Response(status_code=204)
 

@@ -1,4 +1,4 @@
-"""The calls that come often: decide, reward, cancel."""
+"""The frequent calls: decide, reward, cancel."""
 
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ MOST_PREFERENCES = 4  # beside the experiment's own and the mean
 APPRENTICE = "The policy that watches"
 DELTA = 0.1
 UNKNOWN = (
-    "Nobody logged how likely the application's choices were. They are taken to depend on nothing that outcomes depend "
-    "on, too: if it chooses by what it knows of a case, this does not hold."
+    "Nobody logged how likely the application's choices were. They are assumed to be independent of whatever else "
+    "outcomes depend on: if the application chooses by what it knows about a case, this does not hold."
 )
 
 
@@ -194,7 +194,7 @@ async def look(service: Service, name: str, wanted: Wanted) -> Evaluated:
 
 
 async def evaluation(service: Service, name: str, wanted: Wanted) -> dict[str, Any]:
-    """The same as an answer."""
+    """What other policies would have brought, as an answer."""
     seen = await look(service, name, wanted)
     targets = [] if seen.found is None else [_shown(one) for one in seen.found.worths]
     return {

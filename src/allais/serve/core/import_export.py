@@ -45,7 +45,10 @@ async def take_in(service: Service, name: str, call: Import, key: Key) -> dict[s
         raise Refused(422, f"each outcome has its features; got {len(call.features)}. Give {{}} where there are none.")
     for ends in (call.at_least, call.at_most):
         if ends is not None and len(ends) != len(call.outcomes):
-            raise Refused(422, f"at_least and at_most stand beside outcomes; got {len(ends)}. Give null where not.")
+            raise Refused(
+                422,
+                f"at_least and at_most are as long as outcomes; got {len(ends)}. Give null for what is known.",
+            )
     if call.key is None:
         return await _take_in(service, name, call, key)
     find = partial(_imported, experiment=service.experiment(name).id, key=call.key)

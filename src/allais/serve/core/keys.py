@@ -141,7 +141,7 @@ class Key(NamedTuple):
 
     @property
     def lasts(self) -> bool:
-        """Whether it manages everything, without an end."""
+        """Whether it may manage everything, and never expires."""
         limited = self.revoked_at is not None or self.expires_at is not None or self.experiments is not None
         return "manage" in self.scopes and not limited
 
@@ -181,7 +181,7 @@ def stored(connection: Connection) -> list[Key]:
 
 
 def revoke(connection: Connection, id_: str, now: float) -> None:
-    """Let a key open nothing any more."""
+    """Revoke a key."""
     this = tables.keys.c.id == id_
     found = {key.id: key for key in stored(connection)}
     if id_ not in found:
@@ -202,7 +202,7 @@ class KeyRing:
         self.wrong = RateLimit(wrong_per_minute, 60.0, WRONG)  # by addresses: wrong keys, and wrong links
 
     def replace(self, keys: list[Key]) -> None:
-        """Know these keys and no others."""
+        """Replace all keys by these."""
         self._keys = {key.id: key for key in keys}
 
     def known(self, given: str, address: str) -> Key:

@@ -26,7 +26,7 @@ from allais.settings import FORMAT, VERSION, from_spec, to_spec
 
 CARRIES_OVER = (
     "Weights, utility and loss aversion are applied to the gains and losses of each experiment, whatever their unit: "
-    "a power utility prefers alike in all. Direction and reference are those of the experiment."
+    "a power utility gives the same preferences in all. Direction and reference are those of the experiment."
 )
 
 
@@ -61,7 +61,7 @@ async def put(service: Service, person: str, call: PutPerson, key: Key) -> dict[
         source, preference = "file", preference_from(_checked(call.file or {}))
         fitted_in = fitted_in or _fitted_in(call.file or {})
     if not preference.is_scale_free:  # no type that a document can name makes one today
-        raise Refused(422, "a person's utility must prefer alike in every unit; this one does not. Use PowerUtility.")
+        raise Refused(422, "a person's utility must not depend on the unit; this one does. Use PowerUtility.")
     await service.change(partial(put_person, person=person, preference=preference, source=source, fitted_in=fitted_in))
     await service.write([audited(key, "put person", person, source)])
     service.people.forget(person)
@@ -126,7 +126,7 @@ ABOUT_PEOPLE = ("put person", "remove person", "interview", "answer interview", 
 async def erase_person(service: Service, person: str, key: Key) -> None:
     """Delete what is kept under a person's name: preference, interviews, and the name in decisions and audit trail.
 
-    What arms have brought stays, and is nobody's any more. A repeated call finds nothing, and changes nothing.
+    Outcomes stay, without the name. Repeating it is harmless.
     """
     alias = f"erased-{secrets.token_hex(8)}"  # the entries of one person stay together, and tell nothing of her
     erased = await service.change(partial(_erase, person=person, alias=alias))

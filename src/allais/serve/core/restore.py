@@ -195,7 +195,7 @@ def cuts_told(connection: Connection, experiment: int) -> dict[int, Cut]:
 
 
 def rows_of_experiments(connection: Connection) -> list[Row[Any]]:
-    """All experiments of the database, but those that are on their way out."""
+    """All experiments of the database, but those that are being deleted."""
     return list(
         connection.execute(select(experiments).where(experiments.c.state != DELETED).order_by(experiments.c.id))
     )

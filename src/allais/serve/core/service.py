@@ -56,7 +56,7 @@ class _Changing:
 
 
 class Service:
-    """What is behind the calls of HTTP; it belongs to one event loop."""
+    """The service behind the HTTP calls; it belongs to one event loop."""
 
     writer: Writer
 
@@ -122,7 +122,7 @@ class Service:
         self.database.dispose()
 
     def begin(self, work: Any) -> None:
-        """Do something beside the calls, until it ends or the service stops."""
+        """Run a background task until it ends or the service stops."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -147,7 +147,7 @@ class Service:
         return found
 
     async def idle(self, name: str) -> Experiment:
-        """An experiment of this process that no long change has in hand."""
+        """An experiment of this process, once no long change of it is under way."""
         while (experiment := self.experiment(name)).busy is not None:
             await experiment.idle()
         return experiment
@@ -225,7 +225,7 @@ class Service:
         return await self.writer.call(work)
 
     async def probe(self) -> None:
-        """Write what changes nothing, once in a while at most: a full disk can still be read."""
+        """Test the database by a write that changes nothing, now and then: a full disk can still be read."""
         if not self.ready:
             raise unavailable(self._why)
         if time.monotonic() - self._probed >= PROBED:
@@ -262,7 +262,7 @@ class Service:
     # -- failure and recovery ---------------------------------------------------------------------
 
     def fail(self, error: BaseException) -> None:
-        """What is in memory may be ahead of the database: throw it away, and read again as soon as possible."""
+        """Throw away what is in memory, which may be ahead of the database, and read it again as soon as possible."""
         self.failures += 1
         self.ready = False
         self._why = why_failed(error)

@@ -22,7 +22,7 @@ from allais.serve.dashboard.view_model import Facts, Snapshot, Summary, gather, 
 from allais.serve.store.tables import CANCELLED, EXPIRED, OPEN, TOLD, decisions
 
 FRESH = 1.0  # seconds for which a page is good
-MOST_WORK = 0.05  # of the time goes into a page that is open, however long it takes to work out
+MOST_WORK = 0.05  # of the time is spent on a page that is open, however long it takes to work out
 ENDS = (TOLD, CANCELLED, EXPIRED)
 
 

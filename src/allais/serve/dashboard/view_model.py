@@ -74,7 +74,7 @@ class GroupFacts:
 
     @property
     def lately(self) -> Counter[str]:
-        """Where the last decisions went."""
+        """How many of the last decisions went to each arm."""
         last = self.series[-max(1, round(LATELY * len(self.series))) :]
         return sum(last, Counter())
 
@@ -287,13 +287,13 @@ def _best(preference: Preference, sure: dict[str, float]) -> str | None:
 def _groups(
     connection: Connection, learner: Learner, traffic: Traffic, shown: list[str], mean: str | None
 ) -> list[GroupFacts]:
-    """People with the same preference each: those with most decisions, in an order that stays."""
+    """Groups of people with the same preference: those with the most decisions, in a stable order."""
     total: Counter[int | None] = Counter()
     for (number, _), many in traffic.total().items():
         total[number] += many
     own = learner.policy.preference
     framed: dict[int | None, Preference] = {None: own, OTHERS: own}
-    alike: dict[int | None, set[int | None]] = {None: set()}  # preferences that are one on the gains of this experiment
+    alike: dict[int | None, set[int | None]] = {None: set()}  # preferences that are the same in this experiment
     first: dict[Preference, int | None] = {own: None}
     for number in sorted(total, key=lambda number: number or 0):
         place = number

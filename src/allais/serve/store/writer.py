@@ -318,4 +318,4 @@ def _settle(results: list[tuple[asyncio.Future[Any], Any]], error: BaseException
 
 
 def _RESTART(connection: Connection) -> None:  # noqa: N802
-    """Stand for the attempt to go on."""
+    """Mark the attempt to resume after a failure; it is never called."""
