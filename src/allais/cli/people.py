@@ -12,7 +12,7 @@ from rich.table import Table
 
 from allais._checks import nearest
 from allais.cli import options
-from allais.cli.options import Commands, Plot, Seed, taking
+from allais.cli.options import Commands, Costs, Plot, Reference, Seed, taking
 from allais.preferences.named import SHORTHANDS
 from allais.weights import Identity
 
@@ -59,8 +59,8 @@ class Task:
     sure: Annotated[bool, typer.Option("--sure", help="Compare certainty equivalents, not values.")] = False
     probit: Annotated[bool, typer.Option("--probit", help="Probit instead of logit.")] = False
     stake: Annotated[float, typer.Option(help="The size of a typical outcome, for the prior.")] = 10.0
-    costs: Annotated[bool, typer.Option("--costs", help="Outcomes are costs: less is better.")] = False
-    reference: Annotated[float, typer.Option(help="The outcome that is neither a gain nor a loss.")] = 0.0
+    costs: Costs = False
+    reference: Reference = 0.0
     drop_missing: Annotated[
         bool, typer.Option("--drop-missing", help='Leave out rows with an empty cell ("", NA, n/a).')
     ] = False
@@ -261,7 +261,7 @@ def _say_attention(choices: Choices, costs: bool) -> None:
         )
 
 
-EVERY = 10.0  # seconds between two words about how far it is
+EVERY = 10.0  # seconds between two lines that say how far it is
 
 
 def study_command(

@@ -159,7 +159,7 @@ class _SearchReader(Reader):
     def _stopping_policy(self) -> Policy:
         policies = family("policy")
         kind = policies.get(str(self._whole["policy"].get("type")))
-        if kind is not None and kind.goal == "regret":  # before its settings, which would be mended in vain
+        if kind is not None and kind.goal == "regret":  # before its settings, whose repair would be in vain
             self._refuse(
                 ("policy", "type"),
                 f"best-arm needs a policy that stops; {kind.__name__} never stops. "

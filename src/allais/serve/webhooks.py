@@ -38,14 +38,14 @@ PATIENCE = 10.0  # seconds for a receiver to answer
 AT_LATEST = 60.0  # seconds until outcomes that came are looked at, however few
 LONGEST_PAUSE = 3_600.0  # seconds between two attempts
 AT_A_TIME = 20  # notices that are sent in one round
-GONE = 410  # by which a receiver says that it wants no more of this
+GONE = 410  # the status by which a receiver says that it wants no more messages
 SHORTEST = 16  # bytes of a secret
 Seen = tuple[int, bool, float]  # of an experiment: outcomes, whether its test has ended, and when
 UNSAID = {"verdict": "not yet", "guardrail": "", "drift": "0"}  # what everything is before anything was told
 
 
 class Finding(NamedTuple):
-    """What is so now, about an arm or a comparison."""
+    """What holds now about an arm or a comparison."""
 
     kind: str  # verdict, guardrail or drift
     subject: str
@@ -160,7 +160,8 @@ async def send(service: Service, hook: Hook) -> None:
     while True:
         await asyncio.sleep(TICK)
         try:
-            due = await service.read(partial(_due, hook=hook.name, now=time.time()))
+            wanted = select(notices).where(notices.c.hook == hook.name, notices.c.due_at <= time.time())
+            due = await service.rows(wanted.order_by(notices.c.id))
             mine = [row for row in due if service.ownership.owns(row.experiment)][:AT_A_TIME]
             for row in mine:
                 error, final = await asyncio.to_thread(post, hook, row.message, row.body)
@@ -169,11 +170,6 @@ async def send(service: Service, hook: Hook) -> None:
             continue
         except Exception:
             log.exception("the webhook %s could not be served", hook.name)
-
-
-def _due(connection: Connection, hook: str, now: float) -> list[Any]:
-    wanted = select(notices).where(notices.c.hook == hook, notices.c.due_at <= now).order_by(notices.c.id)
-    return list(connection.execute(wanted))
 
 
 def _note(connection: Connection, hook: Hook, row: Any, error: str | None, final: bool) -> None:

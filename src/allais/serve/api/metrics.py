@@ -1,4 +1,4 @@
-"""Figures for Prometheus, and how lines of the log are written."""
+"""Metrics for Prometheus, and how lines of the log are written."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def log_to_stderr(*, requests: bool, as_json: bool) -> None:
 
 
 def figures_of(requests: Requests) -> Iterator[Metric]:
-    """The figures of all requests."""
+    """The metrics of all requests."""
     labels = ["method", "route", "status"]
     family = HistogramMetricFamily("allais_request_seconds", "How long requests took.", labels=labels)
     calls = CounterMetricFamily("allais_calls", "Calls of decide and reward.", labels=["call", "status"])
@@ -64,13 +64,13 @@ def figures_of(requests: Requests) -> Iterator[Metric]:
 
 
 class Figures(Collector):
-    """What Prometheus calls a collector."""
+    """A collector, as Prometheus calls it: all metrics of the service."""
 
     def __init__(self, service: Service, requests: Requests) -> None:
         self._service, self._requests = service, requests
 
     def collect(self) -> Iterator[Metric]:
-        """All figures, now."""
+        """All metrics, as they are now."""
         service = self._service
         yield GaugeMetricFamily("allais_ready", "Whether it can decide.", float(service.ready))
         broken = float(len(service.broken))

@@ -46,7 +46,7 @@ class DirectRoute(APIRoute):
         try:
             body = self._read(scope["body"])
         except ValidationError as error:
-            raise Refused(422, sentence_of(error)) from None
+            raise Refused(422, sentence_of(error.errors())) from None
         content = to_json(await self.endpoint(service, key, name, body))
         headers = [(b"content-length", b"%d" % len(content)), (b"content-type", b"application/json")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})

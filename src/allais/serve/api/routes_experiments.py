@@ -159,13 +159,13 @@ async def delete(service: TheService, key: ToManage, name: Name) -> Response:
 
 @router.post("/{name}/pause", response_model=schemas.ExperimentShown)
 async def pause(service: TheService, key: ToManage, name: Name) -> Any:
-    """Decide no more until it is resumed; rewards are still taken."""
+    """Stop deciding until the experiment is resumed; rewards are still taken."""
     return experiments.shown(await experiments.change_state(service, name, PAUSED, "pause", key))
 
 
 @router.post("/{name}/resume", response_model=schemas.ExperimentShown)
 async def resume(service: TheService, key: ToManage, name: Name) -> Any:
-    """Decide again."""
+    """Resume a paused experiment."""
     return experiments.shown(await experiments.change_state(service, name, RUNNING, "resume", key))
 
 
@@ -222,7 +222,7 @@ async def evaluation(
 
 @values_router.post("/{name}/import", response_model=schemas.Imported)
 async def take_in(service: TheService, key: ToManage, name: Name, body: schemas.Import) -> Any:
-    """Learn outcomes that were seen before or elsewhere."""
+    """Learn from outcomes that were seen before or elsewhere."""
     return await import_export.take_in(service, name, body, key)
 
 

@@ -124,8 +124,7 @@ async def trail(
 ) -> Any:  # fmt: skip
     """Who changed what, in order, after a number."""
     wanted = select(audit).where(audit.c.id > after).order_by(audit.c.id).limit(limit)
-    rows = await service.read(lambda connection: list(connection.execute(wanted)))
-    return [{**row._mapping, "detail": json.loads(row.detail)} for row in rows]
+    return [{**row._mapping, "detail": json.loads(row.detail)} for row in await service.rows(wanted)]
 
 
 @open_router.get("/health")
@@ -136,7 +135,7 @@ async def health() -> Any:
 
 @open_router.get("/metrics", response_class=Response, responses={**REFUSALS, 200: {"content": {"text/plain": {}}}})
 async def metrics(request: Request, service: TheService, key: ToRead) -> Response:
-    """Figures for Prometheus."""
+    """Metrics for Prometheus."""
     for experiment in list(service.experiments.values()):
         await experiment.idle()
     figures = generate_latest(Figures(service, request.app.state.requests))

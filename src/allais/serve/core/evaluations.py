@@ -47,7 +47,7 @@ UNKNOWN = (
 
 
 class Wanted(NamedTuple):
-    """What somebody wants to know."""
+    """What an evaluation is asked for."""
 
     by: tuple[str, ...] = ()  # names of preferences
     floor: float | None = None
@@ -84,6 +84,13 @@ class Asked(NamedTuple):
         bounds = bounds_of(policy)
         return cls(experiment.id, list(each.values()), wanted.floor, bounds, settings.apprentice, settings.unit,
                    settings.test is not None and settings.test.shares is not None)  # fmt: skip
+
+    @classmethod
+    def of_apprentice(cls, experiment: Experiment) -> Asked | None:
+        """What is asked about an apprentice, beside what the application did; None where nothing is evaluated."""
+        learner = experiment.learner
+        evaluated = learner.policy.keeps_outcomes and learner.n_arms <= MOST_ARMS
+        return cls.of(experiment) if experiment.settings.apprentice and evaluated else None
 
 
 class Evaluated(NamedTuple):
@@ -239,9 +246,9 @@ async def apprenticed(service: Service, name: str) -> dict[str, Any]:
         return {"decisions": many, "agreed": agreed, "worth": worth, "would_be_worth": would}
 
     answer = await service.read(reading, long=True)
-    if not learner.policy.keeps_outcomes or learner.n_arms > MOST_ARMS:
+    if (asked := Asked.of_apprentice(experiment)) is None:
         return answer
-    seen = await service.read(partial(evaluated, asked=Asked.of(experiment)), long=True)
+    seen = await service.read(partial(evaluated, asked=asked), long=True)
     both = [_brought(seen, target) for target in (AS_DECIDED, APPRENTICE)]
     return {**answer, "brought": both[0], "would_have_brought": both[1], "notes": seen.notes}
 

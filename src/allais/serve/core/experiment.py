@@ -325,7 +325,7 @@ class Experiment:
         return [*(self.event(body, now) for body in events), self._settings_row()]
 
     def lay_out(self, now: float) -> list[Row]:
-        """Make ready for a snapshot; the rows say where."""
+        """Prepare for a snapshot; the rows record where."""
         self.learner.lay_out()
         return [self.event({"laid out": True}, now)]
 

@@ -344,7 +344,7 @@ def _hide(connection: Connection, name: str) -> int:
 async def clear_hidden(service: Service) -> None:
     """Finish deletions that were interrupted."""
     wanted = select(tables.experiments.c.id).where(tables.experiments.c.state == tables.DELETED)
-    for id_ in await service.read(lambda connection: list(connection.execute(wanted).scalars())):
+    for (id_,) in await service.rows(wanted):
         await clear(service, id_)
 
 

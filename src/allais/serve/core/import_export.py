@@ -1,4 +1,4 @@
-"""Outcomes that come from elsewhere, and go elsewhere."""
+"""Imports and exports of outcomes."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from allais.serve.core.errors import Refused, not_found
 from allais.serve.store import tables
 
 Result = TypeVar("Result")
-PAUSE = 2  # seconds after which a caller who was too many should ask again
+PAUSE = 2  # seconds after which a refused caller should ask again
 MOST = 10_000  # callers that a rate limit remembers
 BOOT: int | None = getattr(time, "CLOCK_BOOTTIME", None)  # it goes on while a machine sleeps; Linux has it
 
@@ -54,7 +54,7 @@ class RateLimit:
             raise Refused(429, self._rule, math.ceil((1.0 - left) / self._per_second))
 
     def charge(self, caller: str, calls: int) -> None:
-        """Count further calls that came in one which was taken: whoever sends too many waits the longer."""
+        """Count further calls that came within one that was counted: a caller who sends too many waits longer."""
         left, then = self._left[caller]
         self._left[caller] = (left - calls, then)
 

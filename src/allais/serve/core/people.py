@@ -79,7 +79,7 @@ async def show(service: Service, person: str) -> dict[str, Any]:
 async def listed(service: Service, after: str, limit: int) -> list[dict[str, Any]]:
     """People by name, from one name on."""
     wanted = PEOPLE.where(people.c.name > after).order_by(people.c.name).limit(limit)
-    return list(map(_shown, await service.read(lambda connection: connection.execute(wanted).all())))
+    return list(map(_shown, await service.rows(wanted)))
 
 
 def _shown(row: Any) -> dict[str, Any]:
@@ -135,7 +135,7 @@ async def erase_person(service: Service, person: str, key: Key) -> None:
         del service.interviews[id_]
     table = tables.decisions
     wanted = select(table.c.experiment, table.c.number).where(table.c.person == person).limit(AT_A_TIME)
-    while some := await service.read(lambda connection: list(map(tuple, connection.execute(wanted)))):
+    while some := list(map(tuple, await service.rows(wanted))):
         these = update(table).where(tuple_(table.c.experiment, table.c.number).in_(some)).values(person=None)
         await service.change(methodcaller("execute", these))
         erased = True

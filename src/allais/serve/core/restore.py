@@ -62,7 +62,7 @@ def learner_of(document: bytes) -> Learner:
 
 
 def apply(learner: Learner, event: Mapping[str, Any]) -> None:
-    """Do again what an event says; for whom a choice was made changes nothing."""
+    """Replay an event; for whom a choice was made does not matter."""
     if event.get("laid out") is True:
         learner.lay_out()
     else:
@@ -265,5 +265,5 @@ class PreferenceCache:
         return self._made[number]
 
     def forget(self, person: str) -> None:
-        """Look a person up anew."""
+        """Forget a person, who is then looked up again."""
         self._known.pop(person, None)

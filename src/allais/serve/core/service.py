@@ -7,12 +7,12 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Select
 
 from allais.learner import Learner
 from allais.serve import unfinished
@@ -86,7 +86,7 @@ class Service:
     # -- life -------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Own the experiments of this process, and read them."""
+        """Take ownership of the experiments of this process, and read them."""
         await asyncio.to_thread(self.database.migrate)
         self.writer = Writer(self.database, self.ownership, self.fail)
         rows = await self.read(restore.rows_of_experiments)
@@ -219,6 +219,10 @@ class Service:
             raise
         except Exception as error:
             raise unavailable(why_failed(error)) from error
+
+    async def rows(self, wanted: Select[Any]) -> Sequence[Any]:
+        """The rows of the database that a statement selects."""
+        return await self.read(lambda connection: connection.execute(wanted).all())
 
     async def change(self, work: Callable[[Connection], Result]) -> Result:
         """Do a transaction of its own in the writer's thread."""

@@ -145,7 +145,7 @@ class Known(NamedTuple):
     shares: dict[str, float] | None  # that were planned, where they were kept
     unit: str
     ages: dict[int, Cut]  # what time tells of open decisions, where the outcome is elapsed time
-    counts_expired: bool  # so that rows are as decisions were made: those that expire come late
+    counts_expired: bool  # then rows are in the order of decisions: expired ones are closed late
 
     @classmethod
     def of(cls, experiment: Experiment) -> Known:
@@ -214,7 +214,7 @@ def judged(connection: Connection, known: Known) -> Judged:
     cuts = cuts_told(connection, known.id) | known.ages
     told: list[Any] = []
     others: list[Any] = []
-    for row in rows:  # an expired one may count as an outcome, and of those that are open or expired a part be known
+    for row in rows:  # an expired one may count as an outcome; open and expired ones may be known in part
         counts = row.state != CANCELLED and (row.outcome is not None or row.number in cuts)
         (told if counts else others).append(row)
     shares = None if known.shares is None else {name: known.shares[name] for name in names}
@@ -275,7 +275,7 @@ def _units(rows: list[Any]) -> dict[str, int]:
 
 
 def _lost_unlike(lost: list[Any], groups: list[dict[str, Any]]) -> str | None:
-    """That groups lose outcomes unequally, in a sentence: else those with a loss would have the planned shares."""
+    """A sentence where groups lose outcomes unequally: otherwise, those that lose any would have the planned shares."""
     units = _units(lost)
     counts, planned = [units.get(group["name"], 0) for group in groups], np.array([group["share"] for group in groups])
     if log_ratio_evidence([counts], planned)[0] < math.log(1.0 / ALARM):

@@ -14,7 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
-from sqlalchemy import Connection, select
+from sqlalchemy import select
 from starlette.exceptions import HTTPException
 
 from allais.preferences.named import in_words
@@ -147,7 +147,7 @@ async def sign_in(request: Request) -> Response:
 
 @router.post("/sign-in")
 async def signed_in(request: Request) -> Response:
-    """Take a key."""
+    """Sign in with a key."""
     form = await session.form_of(request)
     try:
         ring = service_of(request).ring
@@ -162,7 +162,7 @@ async def signed_in(request: Request) -> Response:
 
 @router.post("/sign-out")
 async def sign_out(request: Request) -> Response:
-    """Forget who looks."""
+    """Sign out."""
     await session.form_of(request)
     response = _to("/sign-in")
     _dashboard(request).sessions.end(request, response)
@@ -255,7 +255,7 @@ async def begin(request: Request) -> Response:
         try:
             settings = ExperimentSettings.model_validate_json(json.dumps(body))
         except ValidationError as error:
-            raise Refused(422, sentence_of(error)) from None
+            raise Refused(422, sentence_of(error.errors())) from None
         if not session.fits(ExperimentName, form.get("name", "")):
             raise Refused(422, "a name has letters, digits, dots and dashes; this one has others. Change it.")
         await experiments.create(service_of(request), form["name"], settings, key)
@@ -269,7 +269,7 @@ async def begin(request: Request) -> Response:
 
 @router.get("/people")
 async def people(request: Request, after: str = "") -> Response:
-    """People and what they go by."""
+    """People and their preferences."""
     viewer(request)
     rows = await known_people.listed(service_of(request), after, PER_PAGE)
     found = [(row["name"], in_words(from_spec(row["preference"])), row["source"]) for row in rows]
@@ -292,7 +292,7 @@ async def ask(request: Request) -> Response:
     try:
         call = StartInterview.model_validate_json(json.dumps(body))
     except ValidationError as error:
-        raise Refused(422, sentence_of(error)) from None
+        raise Refused(422, sentence_of(error.errors())) from None
     service = service_of(request)
     shown = await interviews.start(service, person, call, key)
     if form.get("by") == "link":
@@ -359,12 +359,8 @@ async def _answered(request: Request, id_: str, key: Key, here: str) -> Response
 async def changes(request: Request, before: Annotated[int, Query(ge=1, le=LAST)] = LAST) -> Response:
     """Who changed what: the last changes, the latest on top."""
     viewer(request, "manage")
-
-    def reading(connection: Connection) -> list[Any]:
-        wanted = select(audit, keys.c.name).outerjoin(keys, keys.c.id == audit.c.key).where(audit.c.id < before)
-        return list(connection.execute(wanted.order_by(audit.c.id.desc()).limit(PER_PAGE)))
-
-    rows = await service_of(request).read(reading)
+    wanted = select(audit, keys.c.name).outerjoin(keys, keys.c.id == audit.c.key).where(audit.c.id < before)
+    rows = await service_of(request).rows(wanted.order_by(audit.c.id.desc()).limit(PER_PAGE))
     found = [
         (time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row.at)), row.name or row.key, row.action, row.target,
          _about(row.detail)) for row in rows

@@ -38,7 +38,7 @@ from allais.serve.unfinished import expiry_in_words
 
 T = TypeVar("T")
 
-RECENT = 1_000  # outcomes: an alarm that is older is told quietly
+RECENT = 1_000  # outcomes: an older alarm is not announced
 MOST_GROUPS = 6  # of people, that a page shows
 COLOURS = 8  # arms beyond them are grey
 LATELY = 0.25  # of the buckets at the end, which say where traffic goes now
@@ -261,8 +261,7 @@ def _by_mean(learner: Learner, *, by_features: bool) -> ByMean:
 
 def summarised(snapshot: Snapshot) -> Summary:
     """An experiment in one line."""
-    learner = snapshot.learner
-    preference = learner.policy.preference
+    learner, preference = snapshot.learner, snapshot.learner.policy.preference
     sure = {str(name): sure_amount(preference, value) for name, value in learner.value().items()}
     best = _best(preference, {name: sure[name] for name in map(str, learner.arms)})
     drift = learner.drift().values() if learner.policy.keeps_outcomes else ()

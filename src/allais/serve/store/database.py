@@ -291,7 +291,7 @@ class Ownership:
                 raise unavailable("an old session of this process has not ended yet") from None
 
     def let_go(self, connection: Connection, experiment: int) -> None:
-        """Own an experiment no more, since it is deleted."""
+        """Give up the ownership of an experiment that is deleted."""
         if self._names.pop(experiment, None) is None:
             return
         if self._database.is_sqlite:

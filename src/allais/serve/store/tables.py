@@ -37,7 +37,7 @@ def _where(name: str, *columns: Column[Any], only: str, unique: bool = False) ->
 
 # states of an experiment
 RUNNING, PAUSED, ARCHIVED = "running", "paused", "archived"
-DELETED = "deleted"  # its rows are on their way out
+DELETED = "deleted"  # its rows are being deleted
 # states of a decision
 OPEN, TOLD, CANCELLED, EXPIRED = "open", "told", "cancelled", "expired"
 

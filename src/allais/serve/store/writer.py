@@ -314,7 +314,7 @@ def _settle(results: list[tuple[asyncio.Future[Any], Any]], error: BaseException
             future.set_result(result)
         else:
             future.set_exception(error)
-            future.exception()  # one that nobody awaits is no news
+            future.exception()  # asyncio would complain of an error that nobody awaits
 
 
 def _RESTART(connection: Connection) -> None:  # noqa: N802
