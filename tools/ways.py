@@ -1,4 +1,4 @@
-"""`python -m tools.ways`: how many files and calls of this library one ask, tell, decide, search and fit take.
+"""`python -m tools.ways`: how many files and calls of this library one ask, tell, decide, reward, search, fit take.
 
 What docs/developer/design.md says about the ways of a call is counted here: every Python function of `allais` that is
 called, in the thread of the caller, once everything is compiled.
@@ -60,8 +60,8 @@ def of_learner(learner: allais.Learner) -> tuple[Way, Way]:
     return asking, telling
 
 
-async def of_service(folder: Path) -> Way:
-    """The way of a decide, from the request to the answer."""
+async def of_service(folder: Path) -> tuple[Way, Way]:
+    """The ways of a decide and of a reward, from the request to the answer."""
     from allais.serve.api.schemas import NewKey
     from allais.serve.core.experiments import make_key
     from allais.serve.running import make_app
@@ -80,7 +80,9 @@ async def of_service(folder: Path) -> Way:
             await _post(app, keys[0], "/v1/experiments/routes/reward", {"choice": choice, "outcome": 7.0})
         with Way() as deciding:
             await _post(app, keys[0], "/v1/experiments/routes/decide", {})
-    return deciding
+        with Way() as rewarding:
+            await _post(app, keys[0], "/v1/experiments/routes/reward", {"choice": 21, "outcome": 7.0})
+    return deciding, rewarding
 
 
 async def _post(app: Callable[..., Awaitable[None]], key: str, path: str, body: dict[str, Any]) -> None:
@@ -129,11 +131,11 @@ def main() -> None:
         asking, telling = of_learner(POLICY.start(["A21", "A28"], seed=1))
         with allais.Learner.open(Path(name) / "advisor", POLICY, ["A21", "A28"], seed=1) as learner:
             durable = of_learner(learner)
-        deciding = asyncio.run(of_service(Path(name)))
+        deciding, rewarding = asyncio.run(of_service(Path(name)))
         searching = [of_search(Path(name)) for _ in range(2)]  # the first one compiles
     fitting = [of_fit() for _ in range(2)]
-    ways = {"ask": asking, "tell": telling, "ask on disk": durable[0], "tell on disk": durable[1], "decide": deciding}
-    ways |= {"search": searching[1], "fit": fitting[1]}
+    ways = {"ask": asking, "tell": telling, "ask on disk": durable[0], "tell on disk": durable[1]}
+    ways |= {"decide": deciding, "reward": rewarding, "search": searching[1], "fit": fitting[1]}
     for title, way in ways.items():
         print(f"{title}: {way}")
         for (file, function), many in way.calls.items() if "-v" in sys.argv else ():

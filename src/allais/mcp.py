@@ -135,14 +135,6 @@ class Readings:
         """What every arm is worth to a person, or by the experiment's own preference, with intervals and alarms."""
         return await self._client.value(experiment, person)
 
-    async def recommend(self, experiment: str, person: str | None = None) -> Facts:
-        """The best arm so far, for a person or by the experiment's own preference."""
-        return await self._client.recommend(experiment, person)
-
-    async def verdict(self, experiment: str) -> Facts:
-        """Which arms are better or worse than the control, by the outcomes so far; it may be asked at any time."""
-        return await self._client.verdict(experiment)
-
     async def evaluation(
         self, experiment: str, by: list[str] | None = None, floor: float | None = None, person: str | None = None
     ) -> Facts:
@@ -335,7 +327,7 @@ def make_server(
     writing: list[Callable[..., Any]] = []
     if client is not None:
         read = Readings(client)
-        reading += [read.list_experiments, read.show_experiment, read.values_of_arms, read.recommend, read.verdict,
+        reading += [read.list_experiments, read.show_experiment, read.values_of_arms, client.recommend, client.verdict,
                     read.evaluation, read.plan_test_of_experiment]  # fmt: skip
         if allow_writes:
             written = Writings(client)

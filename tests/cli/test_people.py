@@ -42,7 +42,10 @@ def test_who_took_what_is_worse_in_everything_is_said(table):
     with table.open("a") as file:
         file.write("0,13,1.0,5,0\n1,13,1.0,5,1\n")
     done = run("people", "fit", table, "--shape", "lottery-or-sure", "--set", "loss_aversion=1", "--method", "mode")
-    assert "In 1 of 2 choices with an option that is worse in everything it was taken, by 1 of 2 people" in done.output
+    assert (
+        "In 1 of 2 choices with an option that is worse in everything, that option was taken, by 1 of 2 people"
+        in done.output
+    )
 
 
 def _even():

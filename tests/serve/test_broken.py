@@ -112,6 +112,26 @@ def test_events_whose_end_is_hidden_are_missed_though_no_decision_waits(calling,
         assert "its events end before its decision 2" in answer.json()["error"]
 
 
+@pytest.mark.parametrize("last", [2, 4])  # the whole import is hidden, or its second half
+@pytest.mark.parametrize("key", [None, "history"])
+def test_an_import_whose_end_is_hidden_is_missed(calling, database, monkeypatch, key, last):
+    with calling(snapshot_every=10**9) as caller:
+        caller.create()
+        monkeypatch.setattr(type(caller.service), "_take_snapshot", no_snapshot)
+        monkeypatch.setattr("allais.serve.core.experiment.OUTCOMES_PER_EVENT", 2)
+        caller.tell(caller.ask()["choice"], 7.0)
+        body = {"arms": ["A21", "A28"] * 3, "outcomes": [7.0] * 6, "key": key}
+        assert caller.post("/v1/experiments/routes/import", json=body).json() == {"imported": 6}
+    with calling() as whole:  # nothing came after it
+        assert whole.get("/v1/experiments/routes").json()["outcomes"] == 7
+        monkeypatch.setattr(type(whole.service), "_take_snapshot", no_snapshot)
+    change(database, f"DELETE FROM events WHERE seq > {last}")
+    with calling() as again:
+        answer = again.get("/v1/experiments/routes")
+        assert answer.status_code == 503
+        assert "its events end before those of an import of 6 outcomes" in answer.json()["error"]
+
+
 def test_a_broken_experiment_can_be_deleted_and_its_name_used_again(calling, database):
     with calling() as caller:
         caller.create("bad")

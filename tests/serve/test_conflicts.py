@@ -43,7 +43,7 @@ def test_the_same_import_from_many_callers_at_once_counts_once_and_disturbs_nobo
         assert all("choice" in one for one in answers[AT_ONCE:])
     assert caller.service.failures == 0
     assert caller.get("/v1/experiments/routes").json()["outcomes"] == rounds
-    assert caller.service._keyed == {}
+    assert not caller.service._keyed
 
 
 def test_the_same_import_over_http_is_answered_alike(caller):

@@ -67,7 +67,7 @@ def test_arms_that_retired_as_the_best_cost_nobody_less_than_nothing(caller, rea
 def test_every_answer_has_strict_headers(caller, reader, monkeypatch):
     monkeypatch.setattr(routes.known_people, "listed", raising)
     monkeypatch.setattr("allais.serve.core.people.listed", raising)
-    monkeypatch.setattr("allais.serve.core.decisions._decide", raising)
+    monkeypatch.setattr("allais.serve.core.decisions.decide", raising)
     with httpx.Client(base_url=caller.base_url) as stranger:
         answers = {
             "a page": (reader.get("/experiments/routes"), 200),

@@ -48,7 +48,7 @@ def best_arm_command(
         float, typer.Option(min=0.0, help="Seconds to wait for a cluster that cannot be reached; inf: forever.")
     ] = PATIENCE,
     batch: Annotated[
-        int | None, typer.Option(min=1, help="Runs that a worker gets at a time; by default a fifth of a second's.")
+        int | None, typer.Option(min=1, help="Runs that a worker gets at a time; by default what takes 0.2 s.")
     ] = None,
     common_random_numbers: Annotated[
         bool, typer.Option("--common-random-numbers", help="Give run r of every option the same seed.")
@@ -127,12 +127,15 @@ def best_arm_command(
 
 
 def _kept(book: Path) -> str:
-    """What a search leaves behind, if it does."""
+    """What is kept of a search that was interrupted."""
     from allais.searches import finished_runs
 
     runs = finished_runs(book)
-    many = "1 finished run is" if runs == 1 else f"{runs:,} finished runs are"
-    return f"{many} kept in {book}: continue with --resume." if runs else ""
+    return f"{_finished(runs)} kept in {book}: continue with --resume." if runs else ""
+
+
+def _finished(runs: int) -> str:
+    return "1 finished run is" if runs == 1 else f"{runs:,} finished runs are"
 
 
 def _already(book: Path, resume: bool) -> int:
@@ -143,10 +146,8 @@ def _already(book: Path, resume: bool) -> int:
         raise ValueError(f"there is nothing to resume: the journal {book} does not exist. Leave --resume out.")
     runs = finished_runs(book)
     if runs and not resume:
-        many = "1 finished run is" if runs == 1 else f"{runs:,} finished runs are"
-        typer.echo(
-            f"note: {many} used again; delete {book} to start anew, as after a change of the simulator.", err=True
-        )
+        after = f"delete {book} to start anew, as after a change of the simulator"
+        typer.echo(f"note: {_finished(runs)} used again; {after}.", err=True)
     return runs
 
 

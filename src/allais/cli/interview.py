@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from allais._checks import nearest
-from allais.cli.options import Seed, console, require_writable, two_numbers, writing
+from allais.cli.options import Costs, Reference, Seed, console, require_writable, two_numbers, writing
 from allais.cli.value import bar
 from allais.lotteries.finite import lottery_of
 
@@ -29,8 +29,8 @@ def interview_command(
     questions: Annotated[int, typer.Option(min=1, help="How many questions.")] = 20,
     stakes: Annotated[str, typer.Option(help="The least and the greatest outcome.")] = "-50,200",
     unit: Annotated[str, typer.Option(help='Of outcomes, such as "euros".')] = "",
-    costs: Annotated[bool, typer.Option("--costs", help="Outcomes are costs: less is better.")] = False,
-    reference: Annotated[float, typer.Option(help="The outcome that is neither a gain nor a loss.")] = 0.0,
+    costs: Costs = False,
+    reference: Reference = 0.0,
     decide: Annotated[list[str] | None, typer.Option(help='A lottery to decide about, such as "50:0.1,0:0.9"; several '
                       "times. It then stops as soon as the preferred one is sure.")] = None,
     sure: Annotated[float, typer.Option(help="How sure a decision must be.")] = 0.95,

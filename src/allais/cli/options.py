@@ -29,6 +29,8 @@ from allais.errors import MissingExtra, RunFailed, ToolFailed
 Workers = Annotated[int, typer.Option(help="How many runs or experiments at the same time; -1 means one per core.")]
 Seed = Annotated[int, typer.Option(min=0, help="The same seed gives the same numbers.")]
 Plot = Annotated[Path | None, typer.Option(help="Draw the picture into this file (.png, .svg, .pdf).")]
+Costs = Annotated[bool, typer.Option("--costs", help="Outcomes are costs: less is better.")]
+Reference = Annotated[float, typer.Option(help="The outcome that is neither a gain nor a loss.")]
 Resume = Annotated[bool, typer.Option("--resume", help="Continue after an interruption, from the results on disk.")]
 Scale = Annotated[str, typer.Option(help="quick (minutes) or full (as large as the paper's, or larger).")]
 
@@ -247,7 +249,7 @@ PICTURES = (".png", ".svg", ".pdf")
 
 
 def require_writable(path: Path | None) -> None:
-    """Refuse a file that cannot be written; None is none that is wanted."""
+    """Refuse a file that cannot be written; None means that none is wanted."""
     if path is None:
         return
     if path.is_dir():
@@ -262,7 +264,7 @@ def require_writable(path: Path | None) -> None:
 
 
 def require_picture(path: Path | None) -> None:
-    """Refuse a picture that cannot be written; None is none that is wanted."""
+    """Refuse a picture that cannot be written; None means that none is wanted."""
     if path is None:
         return
     if path.suffix.lower() not in PICTURES:

@@ -17,21 +17,8 @@ from rich.text import Text
 
 from allais._checks import nearest
 from allais._system.extras import extra
-from allais.cli.options import (
-    FAILED,
-    Commands,
-    Scale,
-    Seed,
-    Workers,
-    counted,
-    made,
-    require_scale,
-    require_workers,
-    require_writable,
-    sentences,
-    stop,
-    writing,
-)
+from allais.cli import options
+from allais.cli.options import Commands, Scale, Seed, Workers
 from allais.cli.options import console as make_console
 
 if TYPE_CHECKING:
@@ -93,8 +80,8 @@ def run_command(
         if name not in BY_NAME:
             raise ValueError(f"there is no experiment {name!r}.{nearest(name, BY_NAME)}")
     chosen = [experiment for experiment in EXPERIMENTS if not names or experiment.name in names]
-    require_workers(workers)
-    require_writable(made(folder / "results") / "any.json")
+    options.require_workers(workers)
+    options.require_writable(options.made(folder / "results") / "any.json")
     old = {one.name for one in chosen if not again and kept(folder, one.name, scale, seed) is not None}
     for experiment in list(chosen):
         sentence = None if experiment.name in old else experiment.missing()
@@ -109,7 +96,7 @@ def run_command(
         console.print(f"{which} results are up to date (the same program, scale and seed) and are used as they are.")
     if todo:
         _run(todo, scale, seed, folder, workers, console)
-    with writing(folder):
+    with options.writing(folder):
         path, results = write_report(folder, scale, seed)
     console.print(Text(f"The report is in {path}"), soft_wrap=True)
     for sentence in found(results):
@@ -121,7 +108,10 @@ def run_command(
 
 def _require_expected(strange: int, where: str) -> None:
     if strange:
-        stop(f"every finding must be as expected; {strange} {'is' if strange == 1 else 'are'} not. {where}", FAILED)
+        options.stop(
+            f"every finding must be as expected; {strange} {'is' if strange == 1 else 'are'} not. {where}",
+            options.FAILED,
+        )
 
 
 def _run(todo: list[Experiment], scale: str, seed: int, folder: Path, workers: int, console: Console) -> None:
@@ -131,7 +121,7 @@ def _run(todo: list[Experiment], scale: str, seed: int, folder: Path, workers: i
     from allais.paper.report import write_report
     from allais.paper.runner import run_experiments
 
-    at_once = min(counted(workers), len(todo))
+    at_once = min(options.counted(workers), len(todo))
     # side by side the longest first, so that no core waits for the last one; alone the shortest, so that most are done
     todo = sorted(todo, key=lambda one: one.seconds[scale] * (1 if at_once == 1 else -1))
     finished: list[str] = []
@@ -142,7 +132,7 @@ def _run(todo: list[Experiment], scale: str, seed: int, folder: Path, workers: i
         write_report(folder, scale, seed)
         return f"Finished experiments are in {folder}: the same command goes on from there."
 
-    with sentences(kept), Progress(todo, scale, at_once, console) as progress, writing(folder):
+    with options.sentences(kept), Progress(todo, scale, at_once, console) as progress, options.writing(folder):
         for stored in run_experiments(todo, scale, seed, folder, at_once, watch=progress.watch):
             finished.append(stored.name)
             progress.finished(stored)
@@ -188,7 +178,7 @@ def check_command(scale: Scale = "quick", seed: Seed = 1, out: Out = DEFAULT) ->
 
 def _folder(out: Path, scale: str, seed: int) -> Path:
     """Where the results of one scale and seed are."""
-    require_scale(scale)
+    options.require_scale(scale)
     return out / f"{scale}-{seed}"
 
 

@@ -11,16 +11,8 @@ import typer
 from rich.table import Table
 
 from allais._checks import nearest
-from allais.cli.options import (
-    Commands,
-    Plot,
-    Seed,
-    console,
-    require_picture,
-    require_writable,
-    taking,
-    writing,
-)
+from allais.cli import options
+from allais.cli.options import Commands, Costs, Plot, Reference, Seed, taking
 from allais.preferences.named import SHORTHANDS
 from allais.weights import Identity
 
@@ -67,8 +59,8 @@ class Task:
     sure: Annotated[bool, typer.Option("--sure", help="Compare certainty equivalents, not values.")] = False
     probit: Annotated[bool, typer.Option("--probit", help="Probit instead of logit.")] = False
     stake: Annotated[float, typer.Option(help="The size of a typical outcome, for the prior.")] = 10.0
-    costs: Annotated[bool, typer.Option("--costs", help="Outcomes are costs: less is better.")] = False
-    reference: Annotated[float, typer.Option(help="The outcome that is neither a gain nor a loss.")] = 0.0
+    costs: Costs = False
+    reference: Reference = 0.0
     drop_missing: Annotated[
         bool, typer.Option("--drop-missing", help='Leave out rows with an empty cell ("", NA, n/a).')
     ] = False
@@ -153,8 +145,8 @@ def fit_command(
         raise ValueError(f"--method must be one of {', '.join(METHODS)}; got {method!r}. Choose one.")
     if method == "hierarchical" and by_person:
         raise ValueError("a hierarchical fit has a result for each person already. Leave --by-person out.")
-    require_picture(plot)
-    require_writable(out)
+    options.require_picture(plot)
+    options.require_writable(out)
     model, choices, seed = task.family(family), task.choices(), task.seed
     if method == "hierarchical":
         found = people.hierarchical(choices, model, seed=seed)
@@ -165,10 +157,10 @@ def fit_command(
     _say(found.summary())
     _say_attention(choices, task.costs)
     if out is not None:
-        with writing(out, "preference"):
+        with options.writing(out, "preference"):
             found.save(out)
     if plot is not None:
-        with writing(plot, "picture"):
+        with options.writing(plot, "picture"):
             found.plot(choices).savefig(plot, dpi=130)
 
 
@@ -253,7 +245,7 @@ def _number(text: str) -> float | str:
 
 
 def _say(found: object) -> None:
-    console().print(str(found), markup=False, highlight=False, soft_wrap=True)
+    options.console().print(str(found), markup=False, highlight=False, soft_wrap=True)
 
 
 def _say_attention(choices: Choices, costs: bool) -> None:
@@ -264,12 +256,12 @@ def _say_attention(choices: Choices, costs: bool) -> None:
         most = max(missed, key=lambda name: missed[name])
         typer.echo(
             f"In {sum(missed.values())} of {sum(one.asked for one in checks.values())} choices with an option that is "
-            f"worse in everything it was taken, by {len(missed)} of {len(checks)} people (most often by {most}: "
-            f"{missed[most]} of {checks[most].asked}). Read their answers with care."
+            f"worse in everything, that option was taken, by {len(missed)} of {len(checks)} people (most often by "
+            f"{most}: {missed[most]} of {checks[most].asked}). Read their answers with care."
         )
 
 
-EVERY = 10.0  # seconds between two words about how far it is
+EVERY = 10.0  # seconds between two lines that say how far it is
 
 
 def study_command(
@@ -289,7 +281,7 @@ def study_command(
     from allais.people import study
     from allais.report.markup import duration
 
-    require_writable(out)
+    options.require_writable(out)
     began = said = time.monotonic()
 
     def say(done: int) -> None:
@@ -313,12 +305,12 @@ def study_command(
     )
     _show_study(found, meant)
     if out is not None:
-        with writing(out):
+        with options.writing(out):
             out.write_text(f"{meant}\n\n{found}\n", encoding="utf-8")
 
 
 def _show_study(found: Study, meant: str) -> None:
-    screen, table = console(), Table(box=None, padding=(0, 2, 0, 0))
+    screen, table = options.console(), Table(box=None, padding=(0, 2, 0, 0))
     for k, name in enumerate(found.header):
         table.add_column(name, justify="right" if k else "left")
     for row in found.rows():

@@ -6,7 +6,8 @@ import inspect
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -30,14 +31,14 @@ NESTED = {
     "memory": "memory",
 }
 
-# What is written in other words than those of its parameters: as `to_spec` writes it.
+# Types whose keys in a file are those that `to_spec` writes, and not their parameters.
 WRITTEN: dict[Any, tuple[tuple[str, ...], tuple[str, ...]]] = {  # keys that are needed, and others
     Discrete: (("odds",), ()),
     Dual: (("of",), ()),
     FunctionWeight: (("function",), ("kinks", "holder", "name")),
 }
 
-HIDDEN = ("preference", "rewards", "of_mean")  # of a policy: tables of their own, or none of a user's business
+HIDDEN = ("preference", "rewards", "of_mean")  # parameters of a policy: tables of their own, or internal
 
 Place = tuple[str, ...]
 
@@ -63,7 +64,7 @@ class Reader:
             ) from None
 
     def require_tables(self, needed: Iterable[str], tables: Iterable[str], keys: Iterable[str]) -> None:
-        """Refuse a file without what it needs, or with what nobody reads."""
+        """Refuse a file that lacks a table it needs, or has keys that nothing reads."""
         self._require_known(self._whole, (*keys, *tables), ())
         for name in needed:
             if name not in self._whole:
@@ -84,10 +85,8 @@ class Reader:
 
     def whole_number(self, name: str, default: int, least: int = 1, most: int = MOST) -> int:
         """A number of the file itself."""
-        try:
+        with self._refusing(name):
             return whole(name, self._whole.get(name, default), most=most, least=least)
-        except ValueError as error:
-            self._refuse((name,), str(error))
 
     def bandit(self) -> Bandit:
         """A problem whose arms are lotteries: a text such as "50:0.1,0:0.9", or a table with a type."""
@@ -102,10 +101,8 @@ class Reader:
 
     def _lottery(self, entry: Any, place: Place) -> Lottery:
         if isinstance(entry, str):
-            try:
+            with self._refusing(*place):
                 return lottery_of(entry)
-            except ValueError as error:
-                self._refuse(place, str(error))
         make, settings = self._chosen(entry, family("lottery"), place)
         found: Lottery = self._call(make, settings, place)
         return found
@@ -141,20 +138,16 @@ class Reader:
         if isinstance(table.get("guardrails"), list):
             limits = [self._guardrail(one, (*place, "guardrails")) for one in table["guardrails"]]
             table = {**table, "guardrails": limits}
-        try:
+        with self._refusing(*place):
             return from_auto(table, **known)
-        except (ValueError, TypeError) as error:
-            self._refuse(place, str(error))
 
     def _preference(self) -> Preference:
         """The preference: a table, a name such as "p95", or a file beside the spec."""
         given = self._whole["preference"]
         if isinstance(given, str):
             path = self._path.parent / given
-            try:
+            with self._refusing("preference"):
                 return Preference.load(path) if path.suffix == ".json" or path.is_file() else preference_named(given)
-            except ValueError as error:
-                self._refuse(("preference",), str(error))
         make = preference_named if "name" in given else Preference
         preference: Preference = self._call(make, given, ("preference",))
         return preference
@@ -250,6 +243,14 @@ class Reader:
             if key not in known:
                 where = f"[{'.'.join(place)}]" if place else "a spec"
                 self._refuse((*place, key), f"{where} has no key {key!r}.{nearest(key, known)}")
+
+    @contextmanager
+    def _refusing(self, *place: str) -> Iterator[None]:
+        """Within: what a setting refuses is refused with the line of this place."""
+        try:
+            yield
+        except (ValueError, TypeError) as error:
+            self._refuse(place, str(error))
 
     def _refuse(self, place: Place, sentence: str) -> NoReturn:
         raise ValueError(f"{self._path}, line {line_of(self._text, place)}: {sentence}") from None

@@ -156,7 +156,7 @@ def key_command(
             _address(settings, database), name, scope or ["read", "decide", "manage"], days, experiment or []
         )
     except ValidationError as error:
-        raise ValueError(sentence_of(error)) from None
+        raise ValueError(sentence_of(error.errors())) from None
     typer.echo(f"API key, shown this once: {made}")
 
 

@@ -81,10 +81,8 @@ class _SearchReader(Reader):
         problem, policy = self._problem(), self._stopping_policy()
         why = policy.why
         if "indifference" in self._whole:
-            try:
+            with self._refusing("indifference"):
                 policy = with_indifference(policy, self._whole["indifference"])
-            except ValueError as error:
-                self._refuse(("indifference",), str(error))
         return SearchSpec(
             problem, policy, seed, failures, self._path.name, self.unit(), common, why, "grid" in self._whole["problem"]
         )
@@ -127,10 +125,8 @@ class _SearchReader(Reader):
         """The options of a CSV file beside the spec, or of a list in a module."""
         place = ("problem", "arms")
         if ":" not in address or address.lower().endswith(".csv"):
-            try:
+            with self._refusing(*place):
                 return table(self._path.parent / address)
-            except (ValueError, TypeError) as error:
-                self._refuse(place, str(error))
         module, name = self._module("arms", address)
         if not hasattr(module, name):
             there = [
@@ -163,7 +159,7 @@ class _SearchReader(Reader):
     def _stopping_policy(self) -> Policy:
         policies = family("policy")
         kind = policies.get(str(self._whole["policy"].get("type")))
-        if kind is not None and kind.goal == "regret":  # before its settings, which would be mended in vain
+        if kind is not None and kind.goal == "regret":  # before its settings, whose repair would be in vain
             self._refuse(
                 ("policy", "type"),
                 f"best-arm needs a policy that stops; {kind.__name__} never stops. "
@@ -196,10 +192,8 @@ class _ComparisonReader(Reader):
                     (*place, "name"), f"a policy's name must do for a file; got {policy.name!r}. Choose another."
                 )
             name = policy.name if policy.name not in found else f"{policy.name} ({number + 1})"
-            try:
+            with self._refusing(*place):
                 fitted(policy, problem)  # refuses what does not fit, before anything runs
-            except ValueError as error:
-                self._refuse(place, str(error))
             found[name] = policy
         return ComparisonSpec(
             problem,

@@ -9,20 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from allais._system.extras import extra
-from allais.cli.options import (
-    Commands,
-    Scale,
-    Seed,
-    Workers,
-    console,
-    counted,
-    made,
-    require_picture,
-    require_scale,
-    require_writable,
-    say_warning,
-    taking,
-)
+from allais.cli import options
+from allais.cli.options import Commands, Scale, Seed, Workers, taking
 from allais.preferences.named import weight_of
 
 if TYPE_CHECKING:
@@ -139,9 +127,9 @@ def record(
     from allais.traffic.recording import SPACING
     from allais.traffic.recording import record as recorded
 
-    at_once = counted(workers)
+    at_once = options.counted(workers)
     path = path.absolute()
-    require_writable(path)
+    options.require_writable(path)
     problem = journey.problem("stream")
     own = journey.network is not None
     if hours is None:
@@ -183,16 +171,18 @@ def prefer(
     kept, incidents = Recording.load(recording), [Incident.of(one) for one in incident or ()]
     roads = None
     if plot is not None:
-        require_picture(plot.absolute())
+        options.require_picture(plot.absolute())
         roads = grid_network() if network is None else RoadNetwork.read(network)
         require_recorded(roads, kept)
     if incidents:
         kept = kept.with_incidents(*incidents, seed=seed)
         for one in incidents:
             if all(one.road_of(route) is not None for route in kept.routes):
-                say_warning(f"every route passes {one.place!r}, so incidents there hardly change which one is better.")
+                options.say_warning(
+                    f"every route passes {one.place!r}, so incidents there hardly change which one is better."
+                )
     found = preferred(kept, weight_of(weight), reference)
-    out = console()
+    out = options.console()
     out.print(found.view())
     out.print(found.sentence, markup=False, highlight=False, soft_wrap=True)
     if plot is not None and roads is not None:
@@ -224,11 +214,11 @@ def run(
     from allais.traffic.study import Scale as Played
     from allais.traffic.study import study
 
-    require_scale(scale)
-    at_once = counted(workers)
+    options.require_scale(scale)
+    at_once = options.counted(workers)
     if out is not None:
         out = out.absolute()
-        require_picture(made(out) / "traffic-map.png")
+        options.require_picture(options.made(out) / "traffic-map.png")
     sample = None if recording is None else Recording.load(recording)
     found = study(seed, Played.quick() if scale == "quick" else Played(), at_once, sample, blocks)
     typer.echo(found.text)
@@ -275,8 +265,8 @@ def _found(network: RoadNetwork, source: str, target: str, k: int, slower: float
     choices = network.routes(source, target, k, slower)
     for where, place in ((source, network.place(source)), (target, network.place(target, leaving=False))):
         if place.name != where:
-            say_warning(f"{where} is next to node {place.name!r}, {place.away:.0f} m away.")
+            options.say_warning(f"{where} is next to node {place.name!r}, {place.away:.0f} m away.")
     if len(choices) < k:
         number = "only one route leads" if len(choices) == 1 else f"only {len(choices)} routes lead"
-        say_warning(f"{number} there in at most {slower:g} times the fastest; {k} were asked for.")
+        options.say_warning(f"{number} there in at most {slower:g} times the fastest; {k} were asked for.")
     return choices

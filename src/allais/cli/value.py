@@ -12,7 +12,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from allais.cli.options import Plot, console, no_such_option, require_picture, require_writable, two_numbers, writing
+from allais.cli import options
+from allais.cli.options import Costs, Plot, Reference
 from allais.lotteries.finite import lottery_of
 from allais.preferences import Preference
 from allais.preferences.named import is_mean, preference_named, weight_of
@@ -53,8 +54,8 @@ def value_command(
     losses: Annotated[str | None, typer.Option(help="Another weight for losses.")] = None,
     preference: Annotated[str | None, typer.Option(help="mean, median, p95, cvar:0.1, 0.7*mean+0.3*p99, ..., or a "
                                                    "preference file; instead of weights.")] = None,
-    reference: Annotated[float, typer.Option(help="The outcome that is neither a gain nor a loss.")] = 0.0,
-    costs: Annotated[bool, typer.Option("--costs", help="Outcomes are costs: less is better.")] = False,
+    reference: Reference = 0.0,
+    costs: Costs = False,
     unit: Annotated[str, typer.Option(help='Of outcomes, such as "francs"; by default that of the interview.')] = "",
     plot: Plot = None,
 ) -> None:  # fmt: skip
@@ -70,8 +71,8 @@ def value_command(
     """
     for text in lotteries:
         if text.startswith("--"):  # click lets options pass, since a number may begin with a dash
-            raise ValueError(no_such_option(text, ctx))
-    require_picture(plot)
+            raise ValueError(options.no_such_option(text, ctx))
+    options.require_picture(plot)
     if preference is not None:
         is_file = Path(preference).suffix == ".json" or Path(preference).is_file()
         what = "a preference file" if is_file else "--preference"
@@ -89,7 +90,7 @@ def value_command(
         liking = Preference(curve, curve if losses is None else weight_of(losses), reference=reference, costs=costs)
     distributions = [lottery_of(text) for text in lotteries]
     explained = [liking.explain(distribution) for distribution in distributions]
-    out = console()
+    out = options.console()
     for text, distribution, why in zip(lotteries, distributions, explained, strict=True):
         out.print(
             Text.assemble(
@@ -107,7 +108,7 @@ def value_command(
         mean = "so does the mean" if alike == [by_mean] else f"the mean prefers {lotteries[by_mean]}"
         out.print(Text(f"People prefer {liked}; {mean}."))
     if plot is not None:
-        with writing(plot, "picture"):
+        with options.writing(plot, "picture"):
             _draw(explained, lotteries, plot)
 
 
@@ -164,9 +165,9 @@ def weight_command(
     names = weights or ["tk:0.61", "tk:0.69"]
     if len(names) > len(MARKS):
         raise ValueError(f"at most {len(MARKS)} curves are drawn at once; got {len(names)}. Leave some out.")
-    require_picture(plot)
+    options.require_picture(plot)
     curves = {name: weight_of(name) for name in names}
-    out = console()
+    out = options.console()
     out.print(picture(list(curves.values())), highlight=False)
     table = Table(box=None)
     for heading in ("weight", *(f"w({p:g})" for p in SHOWN), "crosses p at", "Hölder L, alpha", "monotone"):
@@ -180,7 +181,7 @@ def weight_command(
         )  # fmt: skip
     out.print(table)
     if plot is not None:
-        with writing(plot, "picture"):
+        with options.writing(plot, "picture"):
             _draw_curves(curves, plot)
 
 
@@ -261,7 +262,7 @@ def verdict_command(
     from allais.evidence.data import read_log
     from allais.evidence.verdicts import verdicts_of
 
-    require_writable(report)
+    options.require_writable(report)
     shown = outcome if outcome.lower() in UNITS else ""
     seen = read_log(log, group, outcome, user, time, control, covariate or (), at_least, at_most)  # columns come first
     ends = {outcome: (at_least, at_most)}  # they are about this column, and no other's
@@ -279,7 +280,7 @@ def verdict_command(
     if report is not None:
         from allais.report import write_verdicts
 
-        with writing(report, "page"):
+        with options.writing(report, "page"):
             write_verdicts(found, report, name=log.name)
     if any(one.word == "worse" for one in found):
         raise typer.Exit(1)
@@ -300,7 +301,7 @@ def evaluate_command(
     at_least: AtLeast = "at_least",
     at_most: AtMost = "at_most",
     costs: Direction = None,
-    reference: Annotated[float, typer.Option(help="The outcome that is neither a gain nor a loss.")] = 0.0,
+    reference: Reference = 0.0,
     bounds: Annotated[str | None, typer.Option(help="LOW,HIGH: the outcomes that are possible, for proofs.")] = None,
     delta: Annotated[float, typer.Option(help="The chance that any of the intervals misses.")] = 0.1,
     report: Page = None,
@@ -314,7 +315,7 @@ def evaluate_command(
     """
     from allais.evidence import evaluate, read_decisions
 
-    require_writable(report)
+    options.require_writable(report)
     targets: dict[str, Any] = {name: name for name in target or ()}
     targets |= {one: _function(one) for one in policy or ()}
     if not targets:
@@ -332,7 +333,7 @@ def evaluate_command(
     if report is not None:
         from allais.report import write_evaluation
 
-        with writing(report, "page"):
+        with options.writing(report, "page"):
             write_evaluation(found, report, name=log.name)
 
 
@@ -381,7 +382,7 @@ def _guard(text: str) -> Guard:
 
 
 def _bounds(text: str | None) -> tuple[float, float] | None:
-    return None if text is None else two_numbers("--bounds", text, "0,60000")
+    return None if text is None else options.two_numbers("--bounds", text, "0,60000")
 
 
 def _shares(text: str | None) -> dict[Hashable, float] | str | None:

@@ -17,7 +17,7 @@ from allais.client import Client, Decision, ServiceError
 from allais.serve.api.schemas import ExperimentSettings
 
 NAME = "to-work"
-USUAL = 4.0  # minutes: what everybody reckons with
+USUAL = 4.0  # minutes: what everybody expects
 GROUPS: dict[str, dict[str, Any]] = {
     "courier": {"name": "expected_value", "reference": USUAL, "costs": True},
     "commuter": {"name": "tversky_kahneman", "reference": USUAL, "costs": True},
@@ -61,7 +61,7 @@ class Travellers(threading.Thread):
         self.trips = 0
 
     def stop(self) -> None:
-        """Let nobody leave any more."""
+        """Start no more trips."""
         self._ended.set()
 
     def run(self) -> None:

@@ -17,6 +17,8 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
+from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import IO, Any
 
@@ -33,7 +35,7 @@ from allais.serve.store import tables
 from allais.serve.store.database import HEAD, PATIENCE, Database, brief_of, open_privately, private
 from allais.serve.store.tables import metadata
 from allais.serve.store.writer import as_json
-from allais.serve.webhooks import secret_in
+from allais.serve.webhooks import hook_of
 
 FORMAT, VERSION = "allais service", 1
 AT_A_TIME = 1_000  # rows in one statement
@@ -91,37 +93,30 @@ def import_from(path: Path, database: Database) -> int:
     return rows
 
 
-def _opened(path: Path, mode: str) -> IO[str]:
+@contextlib.contextmanager
+def _opened(path: Path, mode: str) -> Iterator[IO[str]]:
     try:
         raw = open(path, f"{mode}b", opener=private)  # noqa: SIM115  # it has names of people
-        stream: Any = gzip.GzipFile(fileobj=raw, mode=mode.replace("x", "w")) if path.suffix == ".gz" else raw
     except FileExistsError:
         raise ValueError(f"an export is a new file; {path} is there already. Name another.") from None
     except OSError as error:
         raise ValueError(f"cannot open {path}: {error.strerror}. Check the path.") from None
-    return _Closing(stream, raw)
-
-
-class _Closing(io.TextIOWrapper):
-    """Text whose file is closed with it, also below a stream that compresses."""
-
-    def __init__(self, stream: Any, raw: Any) -> None:
-        super().__init__(stream, encoding="utf-8", newline="\n")
-        self._raw = raw
-
-    def close(self) -> None:
-        """Write what is left."""
-        super().close()
-        self._raw.close()
+    stream: Any = gzip.GzipFile(fileobj=raw, mode=mode.replace("x", "w")) if path.suffix == ".gz" else raw
+    with raw, io.TextIOWrapper(stream, encoding="utf-8", newline="\n") as opened:
+        yield opened
 
 
 def _rows(file: IO[str], path: Path) -> Iterator[tuple[Table, list[Any]]]:
     """The rows of a file by their tables; at its end it must be as it was written."""
-    digest, rows, last, number = hashlib.sha256(), 0, None, 1
+    rows, last, number = 0, None, 1
     try:
         first = file.readline()
-        _require_known(json.loads(first), path)
-        digest.update(first.encode())
+        head = json.loads(first)
+    except (EOFError, OSError, ValueError) as error:
+        raise ValueError(DAMAGED.format(path=path, why=f"line 1: {error}")) from None
+    _require_known(head, path)
+    digest = hashlib.sha256(first.encode())
+    try:
         for number, line in enumerate(file, start=2):  # noqa: B007
             found = json.loads(line)
             if "sha256" in found:
@@ -134,23 +129,18 @@ def _rows(file: IO[str], path: Path) -> Iterator[tuple[Table, list[Any]]]:
             yield table, [base64.b64decode(it) if binary and it is not None else it
                           for it, binary in zip(found["row"], kinds, strict=True)]  # fmt: skip
     except (EOFError, OSError, KeyError, TypeError, ValueError) as error:
-        if isinstance(error, _Unknown):
-            raise
         raise ValueError(DAMAGED.format(path=path, why=f"line {number}: {error}")) from None
     if last is None or last.get("rows") != rows or last["sha256"] != digest.hexdigest():
         why = "its last line is missing" if last is None else "its checksum differs"
         raise ValueError(DAMAGED.format(path=path, why=why))
 
 
-class _Unknown(ValueError):  # noqa: N818
-    """A file of another kind or version."""
-
-
 def _require_known(head: Any, path: Path) -> None:
+    """Refuse a file of another kind or version."""
     if not isinstance(head, dict) or head.get("format") != FORMAT:
-        raise _Unknown(f"an import is a file that `allais serve export` wrote; {path} is not. Check the path.")
+        raise ValueError(f"an import is a file that `allais serve export` wrote; {path} is not. Check the path.")
     if head.get("version") != VERSION or head.get("tables") != HEAD:
-        raise _Unknown(
+        raise ValueError(
             f"an export is read by the version that wrote it; {path} is of allais {head.get('allais')}, this is "
             f"{__version__}. Import it with that version, and let this one open the database."
         )
@@ -158,15 +148,9 @@ def _require_known(head: Any, path: Path) -> None:
 
 def _batches(rows: Iterator[tuple[Table, list[Any]]]) -> Iterator[tuple[Table, list[list[Any]]]]:
     """Rows of one table together, some at a time."""
-    table, some = None, list[list[Any]]()
-    for found, row in rows:
-        if table is not None and (found is not table or len(some) == AT_A_TIME):
+    for table, of_it in groupby(rows, key=itemgetter(0)):
+        while some := [row for _, row in islice(of_it, AT_A_TIME)]:
             yield table, some
-            some = []
-        table = found
-        some.append(row)
-    if table is not None and some:
-        yield table, some
 
 
 def _go_on_counting(connection: Connection) -> None:
@@ -218,7 +202,7 @@ def back_up(address: str, to: Path) -> int:
         raise ValueError(f"a PostgreSQL database is backed up by its own tool; got {given.shown}. Use pg_dump.")
     with _existing(address) as database:
         if to.exists():
-            raise ValueError(f"a backup overwrites nothing; {to} is there. Choose another name.")
+            raise ValueError(f"a backup overwrites nothing; {to} exists. Choose another name.")
         partial = to.with_name(f"{to.name}.partial")
         try:
             partial.unlink(missing_ok=True)
@@ -250,7 +234,7 @@ def check(settings: ServerSettings) -> Iterator[tuple[bool, str]]:
             yield False, f"experiments.{name}: {error.sentence if isinstance(error, Refused) else error}"
     for name, hook in settings.webhooks.items():
         try:
-            secret_in(name, Path(hook.secret_file))
+            hook_of(name, hook)
             yield True, f"webhooks.{name}: {', '.join(hook.events)} to {hook.url}"
         except ValueError as error:
             yield False, str(error)

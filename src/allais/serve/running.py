@@ -54,7 +54,7 @@ def make_app(settings: ServerSettings, started: Callable[[Service], Awaitable[No
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
         try:
-            hooks = webhooks.hooks_of(settings.webhooks)
+            hooks = [webhooks.hook_of(*named) for named in settings.webhooks.items()]
             service = app.state.service = Service(settings, Database(settings.database))
             await service.start()
         except Exception as error:
@@ -87,7 +87,7 @@ def make_app(settings: ServerSettings, started: Callable[[Service], Awaitable[No
     return Front(app, settings, routes_decisions.direct_router.routes)
 
 
-GARBAGE = (50_000, 20, 50)  # new objects until a look at these, and so many looks until one at older ones
+GARBAGE = (50_000, 20, 50)  # new objects until they are looked at, and looks until one at older objects
 SWITCH = 0.001  # seconds after which Python lets another thread run: the writer's must not wait long
 
 
@@ -211,7 +211,7 @@ class LimitedProtocol(HttpToolsProtocol):
             self._arm(self.limits.head_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Let go of what a connection had."""
+        """Release what a connection held."""
         self._disarm()
         self._unset_keepalive_if_required()
         if self._counted:
@@ -222,7 +222,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on, within the limits."""
+        """Read what came, within the limits."""
         if self.transport.is_closing():
             return
         self._received += len(data)
@@ -267,7 +267,7 @@ class LimitedProtocol(HttpToolsProtocol):
         super().pause_writing()
 
     def resume_writing(self) -> None:
-        """Write on."""
+        """Resume writing."""
         self._disarm()
         super().resume_writing()
 
@@ -297,7 +297,7 @@ def limited(limits: Limits) -> type[LimitedProtocol]:
 
 def make_room(connections: int) -> int:
     """Raise the number of open files as far as connections need and the system lets us; how many there may be then."""
-    if sys.platform == "win32":  # it counts otherwise
+    if sys.platform == "win32":  # it has no such limit
         return connections
     import resource
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Protocol, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, ValidationError
 
@@ -73,21 +73,14 @@ def read_settings(path: Path | None) -> ServerSettings:
     try:
         return ServerSettings.model_validate(content)
     except ValidationError as error:
-        others = len(error.errors()) - 1
+        others = error.error_count() - 1
         more = f" There are {others} more mistakes." if others > 1 else " There is one more mistake." if others else ""
-        raise ValueError(f"{path}: {sentence_of(error)}{more}") from None
+        raise ValueError(f"{path}: {sentence_of(error.errors())}{more}") from None
 
 
-class Misfit(Protocol):
-    """What pydantic raises, and what the framework makes of it."""
-
-    def errors(self) -> Sequence[Any]:
-        """All that is wrong."""
-
-
-def sentence_of(error: Misfit) -> str:
-    """What is wrong with what came, in one sentence about the first mistake."""
-    first = error.errors()[0]
+def sentence_of(errors: Sequence[Any]) -> str:
+    """What is wrong with what came, in one sentence about the first of the errors that pydantic found."""
+    first = errors[0]
     if first["type"] == "json_invalid":
         return f"a body must be JSON; this one is not ({first['ctx']['error']}). Repair it."
     place = ".".join(str(part) for part in first["loc"] if part != "body") or "what was sent"

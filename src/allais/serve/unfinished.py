@@ -56,7 +56,7 @@ def warm(learner: Learner) -> None:
 
 
 async def warmed(experiment: Experiment, call: Reward | Import) -> None:
-    """Be ready for the first part of an outcome that a call brings."""
+    """Compile what the first unfinished outcome of an experiment needs, before a call brings it."""
     if call.at_least is not None or call.at_most is not None:
         learner = experiment.learner
         if not any(learner.unfinished.values()) and experiment.state == RUNNING:
@@ -136,7 +136,7 @@ def reward(experiment: Experiment, number: int, call: Reward, now: float) -> lis
 
 
 def give_up(experiment: Experiment, number: int, now: float) -> list[Row]:
-    """The rows of a decision whose time is over: it counts as at least so long, as a stated value, or for nothing."""
+    """The rows of a decision that expires: it counts as lasting so long at least, as a stated value, or not at all."""
     settings, learner = experiment.settings, experiment.learner
     event: dict[str, Any]
     if settings.outcome == "elapsed":

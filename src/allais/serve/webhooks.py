@@ -38,13 +38,14 @@ PATIENCE = 10.0  # seconds for a receiver to answer
 AT_LATEST = 60.0  # seconds until outcomes that came are looked at, however few
 LONGEST_PAUSE = 3_600.0  # seconds between two attempts
 AT_A_TIME = 20  # notices that are sent in one round
-GONE = 410  # by which a receiver says that it wants no more of this
+GONE = 410  # the status by which a receiver says that it wants no more messages
 SHORTEST = 16  # bytes of a secret
+Seen = tuple[int, bool, float]  # of an experiment: outcomes, whether its test has ended, and when
 UNSAID = {"verdict": "not yet", "guardrail": "", "drift": "0"}  # what everything is before anything was told
 
 
 class Finding(NamedTuple):
-    """What is so now, about an arm or a comparison."""
+    """What holds now about an arm or a comparison."""
 
     kind: str  # verdict, guardrail or drift
     subject: str
@@ -65,13 +66,9 @@ class Hook(NamedTuple):
         return kind in self.settings.events and (only is None or experiment in only)
 
 
-def hooks_of(settings: dict[str, Webhook]) -> list[Hook]:
-    """The hooks of a file, with their secrets."""
-    return [Hook(name, hook, secret_in(name, Path(hook.secret_file))) for name, hook in settings.items()]
-
-
-def secret_in(name: str, file: Path) -> bytes:
-    """The secret of a hook: what a file holds, or the bytes that it writes as whsec_ and base64."""
+def hook_of(name: str, settings: Webhook) -> Hook:
+    """A hook of the settings with its secret: what its file holds, or the bytes that it writes as whsec_ and base64."""
+    file = Path(settings.secret_file)
     try:
         text = file.read_text(encoding="utf-8").strip()
         secret = base64.b64decode(text[6:], validate=True) if text.startswith("whsec_") else text.encode()
@@ -82,7 +79,7 @@ def secret_in(name: str, file: Path) -> bytes:
             f"webhooks.{name}: a secret has {SHORTEST} bytes or more; that in {file} has {len(secret)}. "
             "Make a new one: openssl rand -hex 24."
         )
-    return secret
+    return Hook(name, settings, secret)
 
 
 # -- what changed -----------------------------------------------------------------------------------
@@ -90,24 +87,19 @@ def secret_in(name: str, file: Path) -> bytes:
 
 async def watch(service: Service, hooks: list[Hook]) -> None:
     """Look at experiments when they have new outcomes, and write down what changed, until the service stops."""
-    looked: dict[int, tuple[int, bool, float]] = {}  # by experiment: outcomes, whether its test has ended, when
 
-    async def look_again(experiment: Experiment) -> None:
+    def due(experiment: Experiment, last: Seen | None) -> Seen | None:
         test = experiment.settings.test
         seen, over, now = experiment.learner.samples, test is not None and test.ended is not None, time.monotonic()
-        last = before, was_over, at = looked.get(experiment.id, (0, False, -AT_LATEST))
+        before, was_over, at = last or (0, False, -AT_LATEST)
         few = seen < before * LOOKED and now - at < AT_LATEST
         if experiment.state == ARCHIVED or (seen, over) == (before, was_over) or (few and over == was_over):
-            return
-        looked[experiment.id] = (seen, over, now)
-        try:
-            await look(service, experiment.name, hooks)
-        except (Refused, ValueError):
-            looked[experiment.id] = last  # at the next turn
-            raise
+            return None
+        return seen, over, now
 
     if hooks:
-        await service.watch(look_again, "what webhooks are told about %s could not be found out")
+        failed = "what webhooks are told about %s could not be found out"
+        await service.watch(lambda one: look(service, one.name, hooks), failed, due)
 
 
 async def look(service: Service, name: str, hooks: list[Hook]) -> None:
@@ -168,7 +160,8 @@ async def send(service: Service, hook: Hook) -> None:
     while True:
         await asyncio.sleep(TICK)
         try:
-            due = await service.read(partial(_due, hook=hook.name, now=time.time()))
+            wanted = select(notices).where(notices.c.hook == hook.name, notices.c.due_at <= time.time())
+            due = await service.rows(wanted.order_by(notices.c.id))
             mine = [row for row in due if service.ownership.owns(row.experiment)][:AT_A_TIME]
             for row in mine:
                 error, final = await asyncio.to_thread(post, hook, row.message, row.body)
@@ -177,11 +170,6 @@ async def send(service: Service, hook: Hook) -> None:
             continue
         except Exception:
             log.exception("the webhook %s could not be served", hook.name)
-
-
-def _due(connection: Connection, hook: str, now: float) -> list[Any]:
-    wanted = select(notices).where(notices.c.hook == hook, notices.c.due_at <= now).order_by(notices.c.id)
-    return list(connection.execute(wanted))
 
 
 def _note(connection: Connection, hook: Hook, row: Any, error: str | None, final: bool) -> None:

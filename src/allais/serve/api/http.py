@@ -1,4 +1,4 @@
-"""What all HTTP calls share: what each meets first, its key, its body, refusals, and what is noted about each."""
+"""What all HTTP calls share: the middleware that each passes first, keys, bodies, refusals, and request metrics."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 import re
 import secrets
 from bisect import bisect_left
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from itertools import count
 from json import JSONDecodeError
 from time import perf_counter
@@ -56,7 +56,7 @@ CORS = [
 ]
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)  # seconds; as Prometheus's own
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
-OTHER = "other"  # of a route or a method that the service does not have: callers must not make up labels
+OTHER = "other"  # for a route or a method that the service does not have: callers must not make up labels
 TRACE = re.compile(rb"[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}")  # https://www.w3.org/TR/trace-context
 FACTS = ("method", "route", "status", "ms", "key", "request")  # of a request, in the order of a line
 INTERNAL_ERROR = Refused(500, "internal error in the service; its log has the details.")
@@ -79,35 +79,29 @@ def service_of(request: Request) -> Service:
     return service
 
 
-def given_key(headers: list[tuple[bytes, bytes]]) -> str:
+def given_key(headers: Mapping[bytes, bytes]) -> str:
     """The key that came with a call; empty if there is none."""
-    for name, content in headers:
-        if name == b"authorization" and content[:7].lower() == b"bearer ":
-            return content[7:].strip().decode("latin-1")
-        if name == AZURE_HEADER:
-            return content.strip().decode("latin-1")
-    return ""
+    given = headers.get(b"authorization", b"")
+    found = given[7:] if given[:7].lower() == b"bearer " else headers.get(AZURE_HEADER, b"")
+    return found.strip().decode("latin-1")
 
 
 def address_of(scope: Scope) -> str:
-    """Where a call came from; behind a proxy all come from there."""
+    """The address that a call came from; behind a proxy, that of the proxy."""
     client = scope.get("client")
     return client[0] if client else ""
 
 
 def with_segments(scope: Scope) -> None:
-    """Let the path of a call tell the slashes of names, which are sent as %2F, from those between names."""
+    """Tell slashes within names, which are sent as %2F, from those between names in the path of a call."""
     raw: bytes = scope.get("raw_path") or b""
     if b"%2f" in raw.lower():
         scope["path"] = "/".join(unquote(name).replace("/", SLASH) for name in raw.decode("ascii").split("/"))
 
 
-async def read_body(scope: Scope, receive: Receive, most: int) -> bytes:
+async def read_body(headers: Mapping[bytes, bytes], receive: Receive, most: int) -> bytes:
     """The body of a call; one that is too large is refused, at once if its length is stated."""
-    stated = 0
-    for name, given in scope["headers"]:
-        if name == b"content-length":
-            stated = int(given)
+    stated = int(headers.get(b"content-length", 0))
     parts, size, more = [], 0, stated <= most
     while more and size <= most:
         message = await receive()
@@ -141,12 +135,12 @@ class _JSONRequest(Request):
 
 
 def _admitting(scope: str, about: str | None = None) -> Callable[..., Awaitable[Key]]:
-    """What looks at keys: for the experiment whose name is in the path, else `about`."""
+    """A dependency that checks the key of a call: for the experiment named in the path, else for `about`."""
 
     async def admitted(request: Request, _: Annotated[Any, Depends(bearer)]) -> Key:
         key, ring = request.scope.get("key"), service_of(request).ring
         if key is None:  # outside of the API proper, where it was looked at before
-            key = ring.known(given_key(request.scope["headers"]), address_of(request.scope))
+            key = ring.known(given_key(dict(request.scope["headers"])), address_of(request.scope))
         return ring.allow(key, scope, request.path_params.get("name", about))
 
     return admitted
@@ -176,18 +170,15 @@ def refuse(refusal: Refused) -> Response:
 
 
 def add_refusals(app: FastAPI, page: Callable[[Request, Refused], Response]) -> None:
-    """Let every error end in a status and one sentence; a browser that asks for a missing page gets a page."""
+    """Answer every error with a status and one sentence; a browser that asks for a missing page gets a page."""
 
-    async def refused(_: Request, error: Exception) -> Response:
-        assert isinstance(error, Refused)
+    async def refused(_: Request, error: Any) -> Response:
         return refuse(error)
 
-    async def misfit(_: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestValidationError)
-        return refuse(Refused(422, sentence_of(error)))
+    async def misfit(_: Request, error: Any) -> Response:
+        return refuse(Refused(422, sentence_of(error.errors())))
 
-    async def known(request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
+    async def known(request: Request, error: Any) -> Response:
         path = request.url.path
         if not path.startswith("/v1") and "text/html" in request.headers.get("accept", ""):
             return page(request, Refused(error.status_code, f"page not found: {path[:100]}. Go back."))
@@ -219,7 +210,7 @@ class Requests:
 
     def note(
         self, method: str, route: str | None, status: int, seconds: float, key: str | None, id: bytes = b"-",
-        headers: Sequence[tuple[bytes, bytes]] = (),
+        trace: bytes = b"",
     ) -> None:  # fmt: skip
         """Count a request that was answered."""
         numbers = self.seen.get((method, route, status))
@@ -230,14 +221,14 @@ class Requests:
         numbers[-1] += seconds
         if self._logged:
             facts = (method, route or OTHER, status, round(1e3 * seconds, 1), key or "-", id.decode())
-            found = next((TRACE.fullmatch(content) for name, content in headers if name == b"traceparent"), None)
-            trace = {} if found is None else {"trace_id": found[1].decode(), "span_id": found[2].decode()}
-            extra = {"facts": dict(zip(FACTS, facts, strict=True)) | trace}
+            found = TRACE.fullmatch(trace)
+            traced = {} if found is None else {"trace_id": found[1].decode(), "span_id": found[2].decode()}
+            extra = {"facts": dict(zip(FACTS, facts, strict=True)) | traced}
             requests_log.info("%s %s %d %.1f ms key=%s request=%s", *facts, extra=extra)
 
 
 class Front:
-    """What every call meets first: its key, its size, strict headers of its answer, and a note of how long it took.
+    """The middleware that every call passes first: it checks key and size, adds strict headers, and counts the call.
 
     Calls of the API without a valid key go no further: their bodies are not looked at. Direct routes answer
     from here, the others behind the framework. Every request has an id, its caller's own or a new one.
@@ -257,18 +248,23 @@ class Front:
             await self.app(scope, receive, send)
             return
         began = perf_counter()
-        status = 0  # as long as nothing was answered: its caller may go away
-        id, origin = self._known(scope)
+        status = 0  # until something is answered: the caller may go away
+        headers = dict(reversed(scope["headers"]))  # the first of each name counts
+        id, origin = headers.get(REQUEST_HEADER, b""), headers.get(b"origin")
+        if not GIVEN_ID.fullmatch(id):
+            id = b"%s-%x" % (self._process, next(self._count))
+        if origin not in self._origins or not scope["path"].startswith(API):
+            origin = None
 
         async def sending(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
                 own = message["headers"]
-                if STRICT_NAMES.isdisjoint([name for name, _ in own]):  # almost always
+                if STRICT_NAMES.isdisjoint(dict(own)):  # almost always
                     own.extend(STRICT)
                 else:
-                    own.extend([pair for pair in STRICT if pair[0] not in {name for name, _ in own}])
+                    own.extend([pair for pair in STRICT if pair[0] not in dict(own)])
                 own.append((REQUEST_HEADER, id))
                 if origin is not None:
                     own.extend([(b"access-control-allow-origin", origin), (b"vary", b"origin"), *CORS])
@@ -280,9 +276,8 @@ class Front:
                 await Response(status_code=204)(scope, receive, sending)
                 return
             if scope["path"].startswith(API):
-                key = self.app.state.service.ring.known(given_key(scope["headers"]), address_of(scope))
-                scope["key"] = key
-            scope["body"] = await read_body(scope, receive, self._most)
+                scope["key"] = self.app.state.service.ring.known(given_key(headers), address_of(scope))
+            scope["body"] = await read_body(headers, receive, self._most)
             parts = scope["path"].split("/")
             route = self._direct.get(parts[4]) if len(parts) == 5 and scope["method"] == "POST" else None
             if route is not None and parts[2] == "experiments":
@@ -293,24 +288,13 @@ class Front:
         except Refused as refusal:
             await refuse(refusal)(scope, receive, sending)
         except Exception:
-            # its caller has an answer, and may go on with the connection
+            # the caller gets an answer, and may go on with the connection
             log.exception("a call failed (request %s)", id.decode())
             if not status:
                 await refuse(INTERNAL_ERROR)(scope, receive, sending)
-        key, route = scope.get("key"), scope.get("route")
-        seconds = perf_counter() - began
-        path = getattr(route, "path", None)
-        self.requests.note(scope["method"], path, status, seconds, key and key.name, id, scope["headers"])
-
-    def _known(self, scope: Scope) -> tuple[bytes, bytes | None]:
-        """The id of a request, and the origin of a page that may call from another site."""
-        id = origin = None
-        for name, content in scope["headers"]:
-            if name == REQUEST_HEADER and GIVEN_ID.fullmatch(content):
-                id = content
-            elif name == b"origin" and content in self._origins and scope["path"].startswith(API):
-                origin = content
-        return id or b"%s-%x" % (self._process, next(self._count)), origin
+        key, path = scope.get("key"), getattr(scope.get("route"), "path", None)
+        seconds, trace = perf_counter() - began, headers.get(b"traceparent", b"")
+        self.requests.note(scope["method"], path, status, seconds, key and key.name, id, trace)
 
     async def _framework(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the framework answer, with the body that was read."""

@@ -1,4 +1,4 @@
-"""Figures for Prometheus, and how lines of the log are written."""
+"""Metrics for Prometheus, and how lines of the log are written."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import json
 import logging
 import time
 from collections.abc import Iterator
-from typing import Any
 
-from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from allais.serve.api.http import BOUNDS, OTHER, Requests, requests_log
 from allais.serve.core.service import Service
@@ -46,7 +45,7 @@ def log_to_stderr(*, requests: bool, as_json: bool) -> None:
 
 
 def figures_of(requests: Requests) -> Iterator[Metric]:
-    """The figures of all requests."""
+    """The metrics of all requests."""
     labels = ["method", "route", "status"]
     family = HistogramMetricFamily("allais_request_seconds", "How long requests took.", labels=labels)
     calls = CounterMetricFamily("allais_calls", "Calls of decide and reward.", labels=["call", "status"])
@@ -64,18 +63,14 @@ def figures_of(requests: Requests) -> Iterator[Metric]:
     yield from (calls, family)
 
 
-class _Figures:
-    """What Prometheus calls a collector."""
+class Figures(Collector):
+    """A collector, as Prometheus calls it: all metrics of the service."""
 
     def __init__(self, service: Service, requests: Requests) -> None:
         self._service, self._requests = service, requests
 
-    def describe(self) -> list[Metric]:
-        """Nothing is known before it is asked for."""
-        return []
-
     def collect(self) -> Iterator[Metric]:
-        """All figures, now."""
+        """All metrics, as they are now."""
         service = self._service
         yield GaugeMetricFamily("allais_ready", "Whether it can decide.", float(service.ready))
         broken = float(len(service.broken))
@@ -96,11 +91,3 @@ class _Figures:
             for state, count in experiment.counts.items():
                 ended.add_metric([experiment.name, state], count)
         yield from (open_, outcomes, ended)
-
-
-def exposition(service: Service, requests: Requests) -> bytes:
-    """The figures as Prometheus reads them."""
-    registry = CollectorRegistry()
-    figures: Any = _Figures(service, requests)
-    registry.register(figures)
-    return generate_latest(registry)

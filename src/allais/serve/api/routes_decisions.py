@@ -14,19 +14,8 @@ from pydantic_core import to_json
 from starlette.types import Scope, Send
 
 from allais.forests.encoding import flat
+from allais.serve.api import schemas
 from allais.serve.api.http import REFUSALS, JSONRoute, Segment, TheService, ToDecide, answered
-from allais.serve.api.schemas import (
-    Cancel,
-    Decide,
-    Decided,
-    DecidedEach,
-    Decides,
-    ExperimentName,
-    Reward,
-    Rewarded,
-    RewardedEach,
-    Rewards,
-)
 from allais.serve.api.schemas_people import Rank, Ranking, RewardValue
 from allais.serve.core import decisions
 from allais.serve.core.errors import Refused, refusing
@@ -57,7 +46,7 @@ class DirectRoute(APIRoute):
         try:
             body = self._read(scope["body"])
         except ValidationError as error:
-            raise Refused(422, sentence_of(error)) from None
+            raise Refused(422, sentence_of(error.errors())) from None
         content = to_json(await self.endpoint(service, key, name, body))
         headers = [(b"content-length", b"%d" % len(content)), (b"content-type", b"application/json")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
@@ -68,34 +57,34 @@ direct_router = APIRouter(route_class=DirectRoute, prefix=PATH, tags=["decisions
 router = APIRouter(route_class=JSONRoute, prefix=PATH, tags=["decisions"], responses=REFUSALS)
 
 
-@direct_router.post("/decide", response_model=Decided)
-async def decide(service: TheService, key: ToDecide, name: ExperimentName, body: Decide) -> Any:
+@direct_router.post("/decide", response_model=schemas.Decided)
+async def decide(service: TheService, key: ToDecide, name: schemas.ExperimentName, body: schemas.Decide) -> Any:
     """Which arm, for this person, now? The answer is on disk when it is given."""
     return await decisions.decide(service, name, body)
 
 
-@direct_router.post("/reward", response_model=Rewarded)
-async def reward(service: TheService, key: ToDecide, name: ExperimentName, body: Reward) -> Any:
-    """What a choice brought; late, in any order, and repeated if need be: it counts once."""
+@direct_router.post("/reward", response_model=schemas.Rewarded)
+async def reward(service: TheService, key: ToDecide, name: schemas.ExperimentName, body: schemas.Reward) -> Any:
+    """Tell what a choice brought: late, in any order, and repeated if need be; it counts once."""
     return await decisions.reward(service, name, body)
 
 
-@router.post("/decide/batch", response_model=DecidedEach)
-async def decide_each(service: TheService, key: ToDecide, name: ExperimentName, body: Decides) -> Any:
+@router.post("/decide/batch", response_model=schemas.DecidedEach)
+async def decide_each(service: TheService, key: ToDecide, name: schemas.ExperimentName, body: schemas.Decides) -> Any:
     """Several questions at once; each is answered or refused on its own, in the order of the calls."""
     service.ring.calls.charge(key.id, len(body.calls) - 1)
     return await decisions.each(service, name, body.calls, decisions.decide)
 
 
-@router.post("/reward/batch", response_model=RewardedEach)
-async def reward_each(service: TheService, key: ToDecide, name: ExperimentName, body: Rewards) -> Any:
-    """What several choices brought; each is taken or refused on its own, in the order of the calls."""
+@router.post("/reward/batch", response_model=schemas.RewardedEach)
+async def reward_each(service: TheService, key: ToDecide, name: schemas.ExperimentName, body: schemas.Rewards) -> Any:
+    """Tell what several choices brought; each is taken or refused on its own, in the order of the calls."""
     service.ring.calls.charge(key.id, len(body.calls) - 1)
     return await decisions.each(service, name, body.calls, decisions.reward)
 
 
-@router.post("/cancel", response_model=Rewarded)
-async def cancel(service: TheService, key: ToDecide, name: ExperimentName, body: Cancel) -> Any:
+@router.post("/cancel", response_model=schemas.Rewarded)
+async def cancel(service: TheService, key: ToDecide, name: schemas.ExperimentName, body: schemas.Cancel) -> Any:
     """Give up a choice whose outcome will never be known."""
     return await decisions.cancel(service, name, body)
 
@@ -112,7 +101,7 @@ ranking = APIRouter(
     route_class=JSONRoute, prefix="/v1/experiments/{name}/personalizer/{version}", tags=["personalizer"],
     responses=REFUSALS,
 )  # fmt: skip
-Name = Annotated[ExperimentName, Path()]
+Name = Annotated[schemas.ExperimentName, Path()]
 Version = Annotated[str, Path(pattern=r"^v1\.[01](-preview\.[0-9])?$")]
 
 
@@ -127,14 +116,14 @@ async def rank(service: TheService, key: ToDecide, name: Name, version: Version,
 async def reward_event(
     service: TheService, key: ToDecide, name: Name, version: Version, event: Segment, body: RewardValue
 ) -> Response:
-    """What an event brought."""
-    await decisions.reward(service, name, Reward(decision_key=event, outcome=body.value))
+    """Tell what an event brought."""
+    await decisions.reward(service, name, schemas.Reward(decision_key=event, outcome=body.value))
     return Response(status_code=204)
 
 
 @ranking.post("/events/{event}/activate", status_code=204)
 async def activate(service: TheService, key: ToDecide, name: Name, version: Version, event: Segment) -> Response:
-    """Nothing is left to do: a decision without a reward expires, and then counts for nothing."""
+    """Do nothing: every decision is active from the start."""
     service.experiment(name)
     return Response(status_code=204)
 
@@ -159,7 +148,7 @@ async def _ranked(service: Service, name: str, call: Rank, key: Key) -> dict[str
         features = {action.id: flat(action.features or {}) for action in described}
         context = flat(call.contextFeatures or {})
     sent = any(features.values()) or bool(context)
-    asked = Decide(
+    asked = schemas.Decide(
         key=event, allowed=None if all_in_play else allowed, did=allowed[0] if experiment.settings.apprentice else None,
         features=features if sent or named else None, context=context if sent else None,
     )  # fmt: skip
@@ -176,7 +165,7 @@ async def _ranked(service: Service, name: str, call: Rank, key: Key) -> dict[str
 
 async def _bring_in(service: Service, name: str, arms: list[str], key: Key) -> None:
     experiment = await service.idle(name)
-    experiment.require_running()
+    experiment.require_open(running=True)
     if experiment.settings.arms_by_rank is False and "manage" not in key.scopes:
         raise Refused(
             403,
@@ -185,7 +174,7 @@ async def _bring_in(service: Service, name: str, arms: list[str], key: Key) -> N
         )
 
     def adding(experiment: Experiment) -> tuple[None, list[Row]]:
-        experiment.require_running()
+        experiment.require_open(running=True)
         now_known = experiment.learner.pulls
         new = [arm for arm in arms if arm not in now_known]  # another call may have brought some meanwhile
         rows = experiment.add_all(new, time.time()) if new else []

@@ -8,6 +8,7 @@ from typing import Annotated, Any, BinaryIO, Literal
 from fastapi import APIRouter, Path, Query, Response
 from fastapi.responses import StreamingResponse
 
+from allais.serve.api import schemas
 from allais.serve.api.http import (
     REFUSALS,
     JSONRoute,
@@ -19,27 +20,12 @@ from allais.serve.api.http import (
     ToReadItsOwn,
     answered,
 )
-from allais.serve.api.schemas import (
-    AddArm,
-    ChangeExperiment,
-    CreateExperiment,
-    EndOfTest,
-    ExperimentName,
-    ExperimentSettings,
-    ExperimentShown,
-    Import,
-    Imported,
-    Recommended,
-    Strict,
-    Text,
-    Values,
-)
 from allais.serve.core import evaluations, experiments, import_export, values
 from allais.serve.core.keys import require_sight
 from allais.serve.store.tables import ARCHIVED, PAUSED, RUNNING
 
 
-class Comparison(Strict):
+class Comparison(schemas.Strict):
     """An arm beside the control, by one metric; ends of intervals are null where they are not known yet."""
 
     group: str
@@ -56,7 +42,7 @@ class Comparison(Strict):
     forecast: str | None
 
 
-class GroupShown(Strict):
+class GroupShown(schemas.Strict):
     """What is known of a group, and what is missing."""
 
     name: str
@@ -67,7 +53,7 @@ class GroupShown(Strict):
     lost: int  # expired or cancelled
 
 
-class VerdictShown(Strict):
+class VerdictShown(schemas.Strict):
     """What the outcomes so far say."""
 
     summary: str
@@ -76,10 +62,10 @@ class VerdictShown(Strict):
     verdicts: list[Comparison]
     groups: list[GroupShown]
     assumptions: list[str]
-    ended: EndOfTest | None
+    ended: schemas.EndOfTest | None
 
 
-class TargetShown(Strict):
+class TargetShown(schemas.Strict):
     """What a policy would have brought, by one preference; ends of intervals are null where there are none."""
 
     target: str
@@ -92,7 +78,7 @@ class TargetShown(Strict):
     caveat: str
 
 
-class EvaluationShown(Strict):
+class EvaluationShown(schemas.Strict):
     """What other policies would have brought."""
 
     summary: str
@@ -104,7 +90,7 @@ class EvaluationShown(Strict):
     assumptions: list[str]
 
 
-class Brought(Strict):
+class Brought(schemas.Strict):
     """What decisions bring on average, with its interval, by the experiment's preference and in its unit."""
 
     value: float | None
@@ -112,7 +98,7 @@ class Brought(Strict):
     high: float | None
 
 
-class Apprenticed(Strict):
+class Apprenticed(schemas.Strict):
     """What an apprentice would have done beside what the application did."""
 
     decisions: int
@@ -126,12 +112,12 @@ class Apprenticed(Strict):
 
 router = APIRouter(route_class=JSONRoute, prefix="/v1/experiments", tags=["experiments"], responses=REFUSALS)
 values_router = APIRouter(route_class=JSONRoute, prefix="/v1/experiments", tags=["values"], responses=REFUSALS)
-Name = Annotated[ExperimentName, Path()]
-Person = Annotated[Text | None, Query()]
-By = Annotated[tuple[Text, ...], Query(max_length=evaluations.MOST_PREFERENCES)]
+Name = Annotated[schemas.ExperimentName, Path()]
+Person = Annotated[schemas.Text | None, Query()]
+By = Annotated[tuple[schemas.Text, ...], Query(max_length=evaluations.MOST_PREFERENCES)]
 
 
-@router.get("", response_model=list[ExperimentShown])
+@router.get("", response_model=list[schemas.ExperimentShown])
 async def listed(service: TheService, key: ToReadItsOwn) -> Any:
     """All experiments of this process that the key may see."""
     await service.write([])  # what is shown is on disk
@@ -142,15 +128,15 @@ async def listed(service: TheService, key: ToReadItsOwn) -> Any:
     return [*whole, *(experiments.shown_broken(*one) for one in service.broken.items() if key.may_see(one[0]))]
 
 
-@router.post("", response_model=ExperimentShown, status_code=201)
-async def create(service: TheService, key: ToManageItsOwn, body: CreateExperiment) -> Any:
+@router.post("", response_model=schemas.ExperimentShown, status_code=201)
+async def create(service: TheService, key: ToManageItsOwn, body: schemas.CreateExperiment) -> Any:
     """Begin an experiment."""
     require_sight(key, body.name)
-    settings = ExperimentSettings.model_validate(body.model_dump(exclude={"name"}))
+    settings = schemas.ExperimentSettings.model_validate(body.model_dump(exclude={"name"}))
     return experiments.shown(await experiments.create(service, body.name, settings, key))
 
 
-@router.get("/{name}", response_model=ExperimentShown)
+@router.get("/{name}", response_model=schemas.ExperimentShown)
 async def show(service: TheService, key: ToRead, name: Name) -> Any:
     """One experiment."""
     answer = experiments.shown(await service.idle(name))
@@ -158,8 +144,8 @@ async def show(service: TheService, key: ToRead, name: Name) -> Any:
     return answer
 
 
-@router.patch("/{name}", response_model=ExperimentShown)
-async def change(service: TheService, key: ToManage, name: Name, body: ChangeExperiment) -> Any:
+@router.patch("/{name}", response_model=schemas.ExperimentShown)
+async def change(service: TheService, key: ToManage, name: Name, body: schemas.ChangeExperiment) -> Any:
     """Widen the bounds, add terms, change the preference or the expiry; all that is sent, or nothing."""
     return experiments.shown(await experiments.change(service, name, body, key))
 
@@ -171,43 +157,43 @@ async def delete(service: TheService, key: ToManage, name: Name) -> Response:
     return Response(status_code=204)
 
 
-@router.post("/{name}/pause", response_model=ExperimentShown)
+@router.post("/{name}/pause", response_model=schemas.ExperimentShown)
 async def pause(service: TheService, key: ToManage, name: Name) -> Any:
-    """Decide no more until it is resumed; rewards are still taken."""
+    """Stop deciding until the experiment is resumed; rewards are still taken."""
     return experiments.shown(await experiments.change_state(service, name, PAUSED, "pause", key))
 
 
-@router.post("/{name}/resume", response_model=ExperimentShown)
+@router.post("/{name}/resume", response_model=schemas.ExperimentShown)
 async def resume(service: TheService, key: ToManage, name: Name) -> Any:
-    """Decide again."""
+    """Resume a paused experiment."""
     return experiments.shown(await experiments.change_state(service, name, RUNNING, "resume", key))
 
 
-@router.post("/{name}/archive", response_model=ExperimentShown)
+@router.post("/{name}/archive", response_model=schemas.ExperimentShown)
 async def archive(service: TheService, key: ToManage, name: Name) -> Any:
     """Make an experiment read-only, permanently."""
     return experiments.shown(await experiments.change_state(service, name, ARCHIVED, "archive", key))
 
 
-@router.post("/{name}/arms", response_model=ExperimentShown)
-async def add_arm(service: TheService, key: ToManage, name: Name, body: AddArm) -> Any:
+@router.post("/{name}/arms", response_model=schemas.ExperimentShown)
+async def add_arm(service: TheService, key: ToManage, name: Name, body: schemas.AddArm) -> Any:
     """Bring an arm into play, or one that retired."""
     return experiments.shown(await experiments.add_arm(service, name, body, key))
 
 
-@router.delete("/{name}/arms/{arm}", response_model=ExperimentShown)
+@router.delete("/{name}/arms/{arm}", response_model=schemas.ExperimentShown)
 async def retire_arm(service: TheService, key: ToManage, name: Name, arm: Segment) -> Any:
     """Take an arm out of play; what was learned about it is kept."""
     return experiments.shown(await experiments.retire_arm(service, name, arm, key))
 
 
-@values_router.get("/{name}/recommend", response_model=Recommended)
+@values_router.get("/{name}/recommend", response_model=schemas.Recommended)
 async def recommend(service: TheService, key: ToRead, name: Name, person: Person = None) -> Any:
     """The best arm so far, for a person or by the experiment's own preference."""
     return await values.recommend(service, name, person)
 
 
-@values_router.get("/{name}/value", response_model=Values)
+@values_router.get("/{name}/value", response_model=schemas.Values)
 async def value(service: TheService, key: ToRead, name: Name, person: Person = None) -> Any:
     """What every arm is worth to a person, and what the mean would choose."""
     return answered(await values.value(service, name, person))  # thousands of arms
@@ -234,9 +220,9 @@ async def evaluation(
     return await evaluations.evaluation(service, name, evaluations.Wanted(by, floor, person))
 
 
-@values_router.post("/{name}/import", response_model=Imported)
-async def take_in(service: TheService, key: ToManage, name: Name, body: Import) -> Any:
-    """Learn outcomes that were seen before or elsewhere."""
+@values_router.post("/{name}/import", response_model=schemas.Imported)
+async def take_in(service: TheService, key: ToManage, name: Name, body: schemas.Import) -> Any:
+    """Learn from outcomes that were seen before or elsewhere."""
     return await import_export.take_in(service, name, body, key)
 
 

@@ -308,7 +308,7 @@ class ArmValue(Strict):
     high: float | None
     alarms: int  # how often its outcomes were found to have changed
     last_alarm: int | None  # how many outcomes ago
-    guardrails: str | None = None  # "keeps" all that there are, "breaks" one, or "open"
+    guardrails: str | None = None  # "keeps" all of them, "breaks" one, or "open"
 
 
 class Values(Strict):

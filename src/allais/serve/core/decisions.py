@@ -1,4 +1,4 @@
-"""The calls that come often: decide, reward, cancel."""
+"""The frequent calls: decide, reward, cancel."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ from allais.serve.store.writer import Row
 AT_A_TIME = 50  # calls of a batch that share one commit: some 5 ms of work between two turns of others
 
 
-async def decide(service: Service, name: str, call: Decide) -> dict[str, Any]:
-    """A choice for a caller, on disk when this returns; a repeated call with a key gets the same one."""
-    if call.key is None:
-        return await _decide(service, name, call)
-    find = partial(_decided, experiment=service.experiment(name).id, call=call)
-    return await service.once("decide", name, call.key, find=find, make=lambda: _decide(service, name, call))
+async def decide(service: Service, name: str, call: Decide, *, new: bool = False) -> dict[str, Any]:
+    """A choice for a caller, on disk when this returns.
 
-
-async def _decide(service: Service, name: str, call: Decide) -> dict[str, Any]:
+    A repeated call with a key gets the same one, unless the call is known to be `new`.
+    """
+    if call.key is not None and not new:
+        find = partial(_decided, experiment=service.experiment(name).id, call=call)
+        return await service.once(
+            "decide", name, call.key, find=find, make=partial(decide, service, name, call, new=True)
+        )
     preference = None if call.person is None else await service.people.preference_of(call.person)
     experiment = service.experiment(name)
     if experiment.busy is not None:

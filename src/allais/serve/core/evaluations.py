@@ -41,13 +41,13 @@ MOST_PREFERENCES = 4  # beside the experiment's own and the mean
 APPRENTICE = "The policy that watches"
 DELTA = 0.1
 UNKNOWN = (
-    "Nobody logged how likely the application's choices were. They are taken to depend on nothing that outcomes depend "
-    "on, too: if it chooses by what it knows of a case, this does not hold."
+    "Nobody logged how likely the application's choices were. They are assumed to be independent of whatever else "
+    "outcomes depend on: if the application chooses by what it knows about a case, this does not hold."
 )
 
 
 class Wanted(NamedTuple):
-    """What somebody wants to know."""
+    """What an evaluation is asked for."""
 
     by: tuple[str, ...] = ()  # names of preferences
     floor: float | None = None
@@ -84,6 +84,13 @@ class Asked(NamedTuple):
         bounds = bounds_of(policy)
         return cls(experiment.id, list(each.values()), wanted.floor, bounds, settings.apprentice, settings.unit,
                    settings.test is not None and settings.test.shares is not None)  # fmt: skip
+
+    @classmethod
+    def of_apprentice(cls, experiment: Experiment) -> Asked | None:
+        """What is asked about an apprentice, beside what the application did; None where nothing is evaluated."""
+        learner = experiment.learner
+        evaluated = learner.policy.keeps_outcomes and learner.n_arms <= MOST_ARMS
+        return cls.of(experiment) if experiment.settings.apprentice and evaluated else None
 
 
 class Evaluated(NamedTuple):
@@ -194,7 +201,7 @@ async def look(service: Service, name: str, wanted: Wanted) -> Evaluated:
 
 
 async def evaluation(service: Service, name: str, wanted: Wanted) -> dict[str, Any]:
-    """The same as an answer."""
+    """What other policies would have brought, as an answer."""
     seen = await look(service, name, wanted)
     targets = [] if seen.found is None else [_shown(one) for one in seen.found.worths]
     return {
@@ -239,9 +246,9 @@ async def apprenticed(service: Service, name: str) -> dict[str, Any]:
         return {"decisions": many, "agreed": agreed, "worth": worth, "would_be_worth": would}
 
     answer = await service.read(reading, long=True)
-    if not learner.policy.keeps_outcomes or learner.n_arms > MOST_ARMS:
+    if (asked := Asked.of_apprentice(experiment)) is None:
         return answer
-    seen = await service.read(partial(evaluated, asked=Asked.of(experiment)), long=True)
+    seen = await service.read(partial(evaluated, asked=asked), long=True)
     both = [_brought(seen, target) for target in (AS_DECIDED, APPRENTICE)]
     return {**answer, "brought": both[0], "would_have_brought": both[1], "notes": seen.notes}
 

@@ -62,6 +62,8 @@ class Experiment:
         self.learner, self.seq, self.snapshot_at, self.open = learner, seq, snapshot_at, open_
         self.clock = clock
         self.features = FeatureReader(settings)
+        self.draws: int = getattr(learner.policy, "draws", 0)
+        self.guarded = bool(learner.policy.guardrails)
         self.elapsed = settings.outcome == "elapsed"  # then a heap: when an open decision is next noted to be older
         self.due = [(found.clock, number) for number, found in open_.items() if self.elapsed]
         self.numbers = {found.key: number for number, found in open_.items() if found.key is not None}  # of open ones
@@ -82,7 +84,7 @@ class Experiment:
         self, call: Decide, preference: NumberedPreference | None, now: float
     ) -> tuple[dict[str, Any], list[Row]]:
         """The arm for a caller, and the rows of the decision."""
-        self.require_running()
+        self.require_open(running=True)
         if (call.did is not None) != self.settings.apprentice:
             raise Refused(422, _ABOUT_DID[self.settings.apprentice])
         among, unused, context, allowed = None, None, None, call.allowed
@@ -153,7 +155,7 @@ class Experiment:
 
     def takes_long(self, call: Decide) -> bool:
         """Whether a decision would hold the event loop for long: with many rows of many terms, or of many draws."""
-        encoding, draws = self.features.encoding, getattr(self.learner.policy, "draws", 0)
+        encoding, draws = self.features.encoding, self.draws
         if encoding is not None:
             many, terms = len(call.allowed or call.features or self.learner.arms), len(encoding.names)
             work = many * (10 + terms**2 // 1_000 + draws * terms // 1_000)  # a row is made, and multiplied by a matrix
@@ -171,7 +173,7 @@ class Experiment:
         if found is None:
             return None
         self.require_open()
-        before = self._guarded_arms()
+        before = self.learner.arms if self.guarded else ()
         with refusing(self.name):
             if found.apprentice:
                 context = None if found.context is None else [found.context]
@@ -179,15 +181,13 @@ class Experiment:
             else:
                 self.learner.tell(number, outcome)
                 event = {"tell": number, "reward": outcome}
-        return [self.event(event, now), self.close(number, TOLD, outcome, key, now), *self._dropped(before, now)]
-
-    def _guarded_arms(self) -> tuple[Any, ...]:
-        return self.learner.arms if self.learner.policy.guardrails else ()
+        rows = [self.event(event, now), self.close(number, TOLD, outcome, key, now)]
+        return [*rows, *self._dropped(before, now)] if before else rows
 
     def _dropped(self, before: tuple[Any, ...], now: float) -> list[Row]:
         """The rows of arms that have just been shown to break a guardrail, and went out of play."""
         rows: list[Row] = []
-        for arm in sorted(map(str, set(before).difference(self.learner.arms if before else ()))):
+        for arm in sorted(map(str, set(before).difference(self.learner.arms))):
             rows.append((Kind.ARM_CHANGE, (False, now, self.id, arm)))
             rows.append((Kind.AUDIT, (now, "policy", "guardrail", self.name, as_json({"out of play": arm}))))
         return [*rows, *self._left_alone(now)] if rows else []
@@ -273,7 +273,7 @@ class Experiment:
                 (arm, tuple(self.features.row(arm, own, {})), [outcome for _, _, outcome in group])
                 for (arm, own), group in groupby(told, key=lambda one: one[:2])
             )
-        before = self._guarded_arms()
+        before = self.learner.arms if self.guarded else ()
         with refusing(self.name):
             written = [self.event({**self._observed(*part), "imported": key}, now) for part in some]
         for arm, many in Counter(arms).items():
@@ -325,7 +325,7 @@ class Experiment:
         return [*(self.event(body, now) for body in events), self._settings_row()]
 
     def lay_out(self, now: float) -> list[Row]:
-        """Make ready for a snapshot; the rows say where."""
+        """Prepare for a snapshot; the rows record where."""
         self.learner.lay_out()
         return [self.event({"laid out": True}, now)]
 
@@ -365,12 +365,12 @@ class Experiment:
         own = {str(arm): many for arm, many in self.learner.pulls.items()}
         return own if self.features.encoding is None else {arm: self.told[arm] for arm in own}
 
-    def require_open(self) -> None:
-        """Refuse a change of what is archived, or in the hands of another thread."""
+    def require_open(self, *, running: bool = False) -> None:
+        """Refuse a change of what is archived, or is being changed by another thread; or of what is not `running`."""
         if self.busy is not None and self.worker != threading.get_ident():
             raise Refused(503, f"a call must wait for a long change of {self.name!r}. Repeat it in a moment.", 1)
-        if self.state == ARCHIVED:
-            raise Refused(409, _ABOUT_STATE[ARCHIVED].format(name=self.name))
+        if self.state == ARCHIVED or (running and self.state != RUNNING):
+            raise Refused(409, _ABOUT_STATE[self.state].format(name=self.name))
 
     def _require_room(self, arms: Iterable[str]) -> None:
         """Refuse arms that come into a test whose shares are fixed, and too many of them."""
@@ -382,12 +382,6 @@ class Experiment:
             raise Refused(422, f"a test compares {MOST_GROUPS} arms at most; there would be {many:,}. Create another.")
         if many > MOST_ARMS:
             raise Refused(422, f"an experiment has {MOST_ARMS:,} arms at most; there would be {many:,}. Use terms.")
-
-    def require_running(self) -> None:
-        """Refuse a decision of what does not run."""
-        self.require_open()
-        if self.state != RUNNING:
-            raise Refused(409, _ABOUT_STATE[self.state].format(name=self.name))
 
 
 _ABOUT_STATE = {

@@ -1,4 +1,4 @@
-"""The calls that come seldom: experiments that begin, pause and end, arms that come and go, keys."""
+"""The rare calls: experiments are created, changed and deleted, arms come and go, keys are made and revoked."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ async def make_key(service: Service, call: NewKey, maker: Key | None) -> tuple[s
 
 
 async def revoke_key(service: Service, id_: str, key: Key) -> None:
-    """Let a key open nothing any more."""
+    """Revoke a key."""
     try:
         await service.change(lambda connection: keys.revoke(connection, id_, time.time()))
     finally:
@@ -333,7 +333,7 @@ async def _hidden(service: Service, name: str, among: dict[str, Any]) -> int:
 
 
 def _hide(connection: Connection, name: str) -> int:
-    """Give the name of an experiment back; nothing reads it any more."""
+    """Free the name of an experiment, and mark its rows as deleted."""
     table = tables.experiments
     id_ = int(connection.execute(select(table.c.id).where(table.c.name == name)).scalar_one())
     hidden = {"state": tables.DELETED, "name": f"deleted {id_}"}  # a name that no experiment can have
@@ -342,9 +342,9 @@ def _hide(connection: Connection, name: str) -> int:
 
 
 async def clear_hidden(service: Service) -> None:
-    """Go on with deletions that were broken off."""
+    """Finish deletions that were interrupted."""
     wanted = select(tables.experiments.c.id).where(tables.experiments.c.state == tables.DELETED)
-    for id_ in await service.read(lambda connection: list(connection.execute(wanted).scalars())):
+    for (id_,) in await service.rows(wanted):
         await clear(service, id_)
 
 

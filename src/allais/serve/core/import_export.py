@@ -1,4 +1,4 @@
-"""Outcomes that come from elsewhere, and go elsewhere."""
+"""Imports and exports of outcomes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 import csv
 import io
 import json
+import secrets
 import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -44,7 +45,10 @@ async def take_in(service: Service, name: str, call: Import, key: Key) -> dict[s
         raise Refused(422, f"each outcome has its features; got {len(call.features)}. Give {{}} where there are none.")
     for ends in (call.at_least, call.at_most):
         if ends is not None and len(ends) != len(call.outcomes):
-            raise Refused(422, f"at_least and at_most stand beside outcomes; got {len(ends)}. Give null where not.")
+            raise Refused(
+                422,
+                f"at_least and at_most are as long as outcomes; got {len(ends)}. Give null for what is known.",
+            )
     if call.key is None:
         return await _take_in(service, name, call, key)
     find = partial(_imported, experiment=service.experiment(name).id, key=call.key)
@@ -68,8 +72,9 @@ async def _take_in(service: Service, name: str, call: Import, key: Key) -> dict[
         rows = _observe_cuts(experiment, call, cuts, now)  # first: these are refused all together, if at all
         rows += experiment.observe(told, named, list(outcomes.values()), call.key, now)
         rows.append(audited(key, "import", name, len(call.outcomes)))
-        if call.key is not None:
-            rows.append((Kind.IMPORT, (experiment.id, call.key, len(call.outcomes), now)))
+        # a start compares the last import with its events; no caller's key has a line break
+        mark = f"\n{secrets.token_hex(8)}" if call.key is None else call.key
+        rows.append((Kind.IMPORT, (experiment.id, mark, len(call.outcomes), now)))
         return {"imported": len(call.outcomes)}, rows
 
     return await service.change_in_thread(name, learning)

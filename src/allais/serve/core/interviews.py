@@ -24,7 +24,7 @@ from allais.serve.core.service import Service
 from allais.serve.store.tables import interview_links, interviews
 from allais.settings import to_spec
 
-MOST_BEGINNINGS = 8  # interviews that begin at a time: those under way go first
+MOST_BEGINNINGS = 8  # interviews that may begin at the same time: those under way go first
 MOST = 1_000  # interviews that are kept in memory; others are made again from their answers
 
 
@@ -216,7 +216,7 @@ async def make(service: Service, interview: str, lasts: float, key: Key) -> dict
 
 
 async def revoke(service: Service, interview: str, key: Key) -> None:
-    """Let no link to an interview open it any more; repeating it is harmless."""
+    """Revoke all links to an interview; repeating it is harmless."""
 
     def revoking(connection: Connection) -> int:
         these = (interview_links.c.interview == interview, interview_links.c.revoked_at.is_(None))

@@ -17,6 +17,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, insert, select, update
@@ -26,7 +27,7 @@ from allais.serve.core.errors import Refused, not_found
 from allais.serve.store import tables
 
 Result = TypeVar("Result")
-PAUSE = 2  # seconds after which a caller who was too many should ask again
+PAUSE = 2  # seconds after which a refused caller should ask again
 MOST = 10_000  # callers that a rate limit remembers
 BOOT: int | None = getattr(time, "CLOCK_BOOTTIME", None)  # it goes on while a machine sleeps; Linux has it
 
@@ -53,7 +54,7 @@ class RateLimit:
             raise Refused(429, self._rule, math.ceil((1.0 - left) / self._per_second))
 
     def charge(self, caller: str, calls: int) -> None:
-        """Count further calls that came in one which was taken: whoever sends too many waits the longer."""
+        """Count further calls that came within one that was counted: a caller who sends too many waits longer."""
         left, then = self._left[caller]
         self._left[caller] = (left - calls, then)
 
@@ -90,9 +91,8 @@ class Pool:
         self._threads.shutdown(wait=wait, cancel_futures=True)
 
 
-def steady() -> float:
-    """Seconds since some moment that is the same for the whole process."""
-    return time.monotonic() if BOOT is None else time.clock_gettime(BOOT)
+# seconds since some moment that is the same for the whole process
+steady: Callable[[], float] = time.monotonic if BOOT is None else partial(time.clock_gettime, BOOT)
 
 
 class Clock:
@@ -141,7 +141,7 @@ class Key(NamedTuple):
 
     @property
     def lasts(self) -> bool:
-        """Whether it manages everything, without an end."""
+        """Whether it may manage everything, and never expires."""
         limited = self.revoked_at is not None or self.expires_at is not None or self.experiments is not None
         return "manage" in self.scopes and not limited
 
@@ -181,7 +181,7 @@ def stored(connection: Connection) -> list[Key]:
 
 
 def revoke(connection: Connection, id_: str, now: float) -> None:
-    """Let a key open nothing any more."""
+    """Revoke a key."""
     this = tables.keys.c.id == id_
     found = {key.id: key for key in stored(connection)}
     if id_ not in found:
@@ -202,15 +202,8 @@ class KeyRing:
         self.wrong = RateLimit(wrong_per_minute, 60.0, WRONG)  # by addresses: wrong keys, and wrong links
 
     def replace(self, keys: list[Key]) -> None:
-        """Know these keys and no others."""
+        """Replace all keys by these."""
         self._keys = {key.id: key for key in keys}
-
-    def admit(self, given: str, scope: str, address: str, about: str | None = None) -> Key:
-        """The key that came from an address, if it opens what is asked for.
-
-        `about` is the experiment that is asked about, `ITS_OWN`, or None for what concerns all of them.
-        """
-        return self.allow(self.known(given, address), scope, about)
 
     def known(self, given: str, address: str) -> Key:
         """The key that came from an address, if it is in force."""
@@ -230,7 +223,10 @@ class KeyRing:
         return self.allow(_in_force(key), scope, about)
 
     def allow(self, key: Key, scope: str, about: str | None) -> Key:
-        """A valid key, if it opens what is asked for; it counts as one call."""
+        """A valid key, if it opens what is asked for; it counts as one call.
+
+        `about` is the experiment that is asked about, `ITS_OWN`, or None for what concerns all of them.
+        """
         if about != ITS_OWN:
             require_sight(key, about)
         if scope not in key.scopes:

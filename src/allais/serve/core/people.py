@@ -18,7 +18,7 @@ from allais.serve.core.errors import Refused, not_found
 from allais.serve.core.experiments import audited
 from allais.serve.core.keys import Key, digest_of
 from allais.serve.core.parse_settings import preference_from
-from allais.serve.core.restore import stored_preference
+from allais.serve.core.restore import PEOPLE, stored_preference
 from allais.serve.core.service import Service
 from allais.serve.store import tables
 from allais.serve.store.tables import people, preferences
@@ -26,7 +26,7 @@ from allais.settings import FORMAT, VERSION, from_spec, to_spec
 
 CARRIES_OVER = (
     "Weights, utility and loss aversion are applied to the gains and losses of each experiment, whatever their unit: "
-    "a power utility prefers alike in all. Direction and reference are those of the experiment."
+    "a power utility gives the same preferences in all. Direction and reference are those of the experiment."
 )
 
 
@@ -61,7 +61,7 @@ async def put(service: Service, person: str, call: PutPerson, key: Key) -> dict[
         source, preference = "file", preference_from(_checked(call.file or {}))
         fitted_in = fitted_in or _fitted_in(call.file or {})
     if not preference.is_scale_free:  # no type that a document can name makes one today
-        raise Refused(422, "a person's utility must prefer alike in every unit; this one does not. Use PowerUtility.")
+        raise Refused(422, "a person's utility must not depend on the unit; this one does. Use PowerUtility.")
     await service.change(partial(put_person, person=person, preference=preference, source=source, fitted_in=fitted_in))
     await service.write([audited(key, "put person", person, source)])
     service.people.forget(person)
@@ -73,27 +73,21 @@ async def show(service: Service, person: str) -> dict[str, Any]:
     row = await service.read(partial(stored_preference, person=person))
     if row is None:
         raise not_found("a person", person, "Put her preference first.")
-    return _shown(person, row)
+    return _shown(row)
 
 
 async def listed(service: Service, after: str, limit: int) -> list[dict[str, Any]]:
     """People by name, from one name on."""
-
-    def reading(connection: Connection) -> list[Any]:
-        wanted = select(people.c.name, people.c.source, people.c.changed_at, people.c.fitted_in, preferences.c.document)
-        joined = wanted.join(preferences, people.c.preference == preferences.c.id).where(people.c.name > after)
-        return list(connection.execute(joined.order_by(people.c.name).limit(limit)))
-
-    rows = await service.read(reading)
-    return [_shown(row.name, row) for row in rows]
+    wanted = PEOPLE.where(people.c.name > after).order_by(people.c.name).limit(limit)
+    return list(map(_shown, await service.rows(wanted)))
 
 
-def _shown(name: str, row: Any) -> dict[str, Any]:
+def _shown(row: Any) -> dict[str, Any]:
     document, fitted_in = json.loads(row.document), json.loads(row.fitted_in or "{}")
     unused = [f"the reference {document['reference']:g}"] if document["reference"] else []
     unused += ["costs"] if document["costs"] else []
     return {
-        "name": name, "preference": document, "source": row.source, "changed_at": row.changed_at,
+        "name": row.name, "preference": document, "source": row.source, "changed_at": row.changed_at,
         "unit": fitted_in.get("unit"), "stakes": fitted_in.get("stakes"),
         "note": CARRIES_OVER + (f" Not used: {' and '.join(unused)}." if unused else ""),
     }  # fmt: skip
@@ -132,7 +126,7 @@ ABOUT_PEOPLE = ("put person", "remove person", "interview", "answer interview", 
 async def erase_person(service: Service, person: str, key: Key) -> None:
     """Delete what is kept under a person's name: preference, interviews, and the name in decisions and audit trail.
 
-    What arms have brought stays, and is nobody's any more. A repeated call finds nothing, and changes nothing.
+    Outcomes stay, without the name. Repeating it is harmless.
     """
     alias = f"erased-{secrets.token_hex(8)}"  # the entries of one person stay together, and tell nothing of her
     erased = await service.change(partial(_erase, person=person, alias=alias))
@@ -141,7 +135,7 @@ async def erase_person(service: Service, person: str, key: Key) -> None:
         del service.interviews[id_]
     table = tables.decisions
     wanted = select(table.c.experiment, table.c.number).where(table.c.person == person).limit(AT_A_TIME)
-    while some := await service.read(lambda connection: list(map(tuple, connection.execute(wanted)))):
+    while some := list(map(tuple, await service.rows(wanted))):
         these = update(table).where(tuple_(table.c.experiment, table.c.number).in_(some)).values(person=None)
         await service.change(methodcaller("execute", these))
         erased = True

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import json
 import math
+import time
 import zlib
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, OrderedDict
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection, Row, func, or_, select
@@ -23,7 +25,7 @@ from allais.preferences import Preference
 from allais.samples.cuts import Cut, known_cut
 from allais.serve.api.schemas import ExperimentSettings
 from allais.serve.core.experiment import Closed, Experiment, OpenDecision
-from allais.serve.core.features import Encoding
+from allais.serve.core.features import Encoding, NumberedPreference
 from allais.serve.core.keys import Clock, digest_of
 from allais.serve.store.tables import (
     ARCHIVED,
@@ -35,6 +37,7 @@ from allais.serve.store.tables import (
     decisions,
     events,
     experiments,
+    imports,
     people,
     preferences,
     snapshots,
@@ -43,6 +46,8 @@ from allais.serve.store.writer import require_same
 from allais.settings import from_spec
 
 IMPORTS_AT_ONCE = 50  # events, each of which may have many outcomes
+FRESH = 2.0  # seconds after which a preference that another process changed is known here
+MOST_PEOPLE = 100_000  # who are kept in memory
 FAST = 1  # zlib's level: documents are numbers, and a higher one gains little
 
 
@@ -57,7 +62,7 @@ def learner_of(document: bytes) -> Learner:
 
 
 def apply(learner: Learner, event: Mapping[str, Any]) -> None:
-    """Do again what an event says; for whom a choice was made changes nothing."""
+    """Replay an event; for whom a choice was made does not matter."""
     if event.get("laid out") is True:
         learner.lay_out()
     else:
@@ -79,11 +84,11 @@ def load(connection: Connection, row: Row[Any], clock: Clock | None = None) -> E
         raise ValueError("its snapshot is missing")
     require_same(last.checksum, f"its snapshot {last.seq}", last.document, row.id, last.seq)
     learner = learner_of(last.document)
-    seq = last.seq
-    after = select(events.c.seq, events.c.body, events.c.checksum).where(
+    seq, at = last.seq, last.at
+    after = select(events.c.seq, events.c.at, events.c.body, events.c.checksum).where(
         events.c.experiment == row.id, events.c.seq > seq
     )
-    for number, body, stored in connection.execute(after.order_by(events.c.seq)):
+    for number, at, body, stored in connection.execute(after.order_by(events.c.seq)):  # noqa: B007
         seq += 1
         if number != seq:
             raise ValueError(f"its event {seq} is missing")
@@ -93,6 +98,7 @@ def load(connection: Connection, row: Row[Any], clock: Clock | None = None) -> E
     asked = connection.execute(of_it.order_by(decisions.c.number.desc()).limit(1)).one_or_none()
     if asked is not None and asked.number > learner.asked:  # a damaged index may hide the last events, without a gap
         raise ValueError(f"its events end before its decision {asked.number}")
+    _require_last_import(connection, row.id, at)
     if clock is None:
         clock = Clock(None if asked is None or asked.clock is None else (asked.asked_at, asked.clock))
     open_ = _open_decisions(connection, row.id, settings, clock)
@@ -103,6 +109,18 @@ def load(connection: Connection, row: Row[Any], clock: Clock | None = None) -> E
     if settings.terms is not None:
         found.told.update(_outcomes_by_arm(connection, row.id, settings.arms))
     return found
+
+
+def _require_last_import(connection: Connection, experiment: int, last: float) -> None:
+    """Refuse an experiment whose last event, of this time, is older than its last import, if that is not whole."""
+    latest = select(imports).where(imports.c.experiment == experiment).order_by(imports.c.at.desc()).limit(1)
+    made = connection.execute(latest).one_or_none()
+    if made is None or made.at < last:
+        return
+    its_own = select(events.c.body).where(events.c.experiment == experiment, events.c.at == made.at)
+    found = map(json.loads, connection.execute(its_own).scalars())
+    if sum(len(event.get("rewards", ())) + len(event.get("cuts", ())) for event in found) < made.outcomes:
+        raise ValueError(f"its events end before those of an import of {made.outcomes:,} outcomes")
 
 
 def settings_of(text: str) -> ExperimentSettings:
@@ -177,7 +195,7 @@ def cuts_told(connection: Connection, experiment: int) -> dict[int, Cut]:
 
 
 def rows_of_experiments(connection: Connection) -> list[Row[Any]]:
-    """All experiments of the database, but those that are on their way out."""
+    """All experiments of the database, but those that are being deleted."""
     return list(
         connection.execute(select(experiments).where(experiments.c.state != DELETED).order_by(experiments.c.id))
     )
@@ -202,31 +220,50 @@ def detail_of(text: str | None) -> dict[str, Any]:
     return found
 
 
-class StoredPreferences(Mapping[int, Preference]):
-    """The preferences of the database by their numbers, each read once."""
+def preference_numbered(connection: Connection, number: int) -> Preference:
+    """A preference of the database."""
+    wanted = select(preferences.c.document, preferences.c.digest).where(preferences.c.id == number)
+    row = connection.execute(wanted).one_or_none()
+    if row is None or digest_of(row.document) != row.digest:
+        raise ValueError(f"preference {number}, which an event names, is damaged or missing")
+    found: Preference = from_spec(json.loads(row.document))
+    return found
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._known: dict[int, Preference] = {}
 
-    def __getitem__(self, number: int) -> Preference:
-        if number not in self._known:
-            wanted = select(preferences.c.document, preferences.c.digest).where(preferences.c.id == number)
-            row = self._connection.execute(wanted).one_or_none()
-            if row is None or digest_of(row.document) != row.digest:
-                raise ValueError(f"preference {number}, which an event names, is damaged or missing")
-            self._known[number] = from_spec(json.loads(row.document))
-        return self._known[number]
-
-    def __iter__(self) -> Any:
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        return len(self._known)
+PEOPLE = select(people, preferences.c.id, preferences.c.document).join(preferences)
 
 
 def stored_preference(connection: Connection, person: str) -> Any:
     """The row of a person's preference, or None."""
-    wanted = select(preferences.c.id, preferences.c.document, people.c.source, people.c.changed_at, people.c.fitted_in)
-    joined = wanted.join(people, people.c.preference == preferences.c.id).where(people.c.name == person)
-    return connection.execute(joined).one_or_none()
+    return connection.execute(PEOPLE.where(people.c.name == person)).one_or_none()
+
+
+class PreferenceCache:
+    """Preferences by the names of people; None for those who have none of their own."""
+
+    def __init__(self, read: Callable[..., Awaitable[Any]]) -> None:
+        self._read = read
+        self._known: OrderedDict[str, tuple[float, NumberedPreference | None]] = OrderedDict()
+        self._made: dict[int, Preference] = {}  # by number: people of one preference share one object, and one view
+
+    async def preference_of(self, person: str) -> NumberedPreference | None:
+        """The preference of a person and its number."""
+        found = self._known.get(person)
+        if found is not None and time.monotonic() - found[0] < FRESH:
+            return found[1]
+        row = await self._read(partial(stored_preference, person=person))
+        known = None if row is None else (row.id, self._preference(row.id, row.document))
+        self._known[person] = (time.monotonic(), known)
+        self._known.move_to_end(person)
+        if len(self._known) > MOST_PEOPLE:
+            self._known.popitem(last=False)
+        return known
+
+    def _preference(self, number: int, document: str) -> Preference:
+        if number not in self._made:
+            self._made[number] = from_spec(json.loads(document))
+        return self._made[number]
+
+    def forget(self, person: str) -> None:
+        """Forget a person, who is then looked up again."""
+        self._known.pop(person, None)

@@ -4,36 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Sequence
 from functools import partial
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Select
 
 from allais.learner import Learner
-from allais.preferences import Preference
 from allais.serve import unfinished
 from allais.serve.core import keys, restore
 from allais.serve.core.errors import Refused, broken, not_found, reason_of, unavailable
 from allais.serve.core.experiment import Experiment
-from allais.serve.core.features import NumberedPreference
 from allais.serve.core.keys import Pool, RateLimit
-from allais.serve.core.restore import stored_preference
+from allais.serve.core.restore import PreferenceCache
 from allais.serve.settings_file import ServerSettings
 from allais.serve.store.database import PROBE, START_PATIENCE, Database, Gone, Ownership, is_away, why_failed
 from allais.serve.store.writer import Kind, Row, Writer, checksum
 from allais.serve.workers import Precompiler, SnapshotWorker
-from allais.settings import from_spec
 
 Result = TypeVar("Result")
-Read = Callable[[Callable[[Connection], Any]], Awaitable[Any]]
-FRESH = 2.0  # seconds after which a change by another process is known here
-MOST_PEOPLE = 100_000  # who are kept in memory
 TICK = 1.0  # seconds between two looks at what expires and what is worth a snapshot
 PROBED = 1.0  # seconds for which a write that worked is good enough for /ready
 LONGEST_PAUSE = 2.0  # seconds between two attempts to reach the database
@@ -41,37 +34,6 @@ LONGEST_PAUSE = 2.0  # seconds between two attempts to reach the database
 SLOWLY = "a link may be used {:g} times per minute; this one was used more often. Wait a moment."
 
 log = logging.getLogger("allais.serve")
-
-
-class PreferenceCache:
-    """Preferences by the names of people; None for those who have none of their own."""
-
-    def __init__(self, read: Read) -> None:
-        self._read = read
-        self._known: OrderedDict[str, tuple[float, NumberedPreference | None]] = OrderedDict()
-        self._made: dict[int, Preference] = {}  # by number: people of one preference share one object, and one view
-
-    async def preference_of(self, person: str) -> NumberedPreference | None:
-        """The preference of a person and its number."""
-        found = self._known.get(person)
-        if found is not None and time.monotonic() - found[0] < FRESH:
-            return found[1]
-        row = await self._read(partial(stored_preference, person=person))
-        known = None if row is None else (row.id, self._preference(row.id, row.document))
-        self._known[person] = (time.monotonic(), known)
-        self._known.move_to_end(person)
-        if len(self._known) > MOST_PEOPLE:
-            self._known.popitem(last=False)
-        return known
-
-    def _preference(self, number: int, document: str) -> Preference:
-        if number not in self._made:
-            self._made[number] = from_spec(json.loads(document))
-        return self._made[number]
-
-    def forget(self, person: str) -> None:
-        """Look a person up anew."""
-        self._known.pop(person, None)
 
 
 class _Changing:
@@ -94,7 +56,7 @@ class _Changing:
 
 
 class Service:
-    """What is behind the calls of HTTP; it belongs to one event loop."""
+    """The service behind the HTTP calls; it belongs to one event loop."""
 
     writer: Writer
 
@@ -113,7 +75,7 @@ class Service:
         self._why = why_failed(Exception())  # why it is not ready
         self._probed = -PROBED
         self.snapshots, self.precompiler = SnapshotWorker(), Precompiler()
-        self._keyed: dict[Hashable, tuple[asyncio.Lock, list[None]]] = {}  # with an entry for each call of a key
+        self._keyed = WeakValueDictionary[Hashable, asyncio.Lock]()  # each goes with the last call of its key
         self._reads, self._long_reads = Pool("reads", 8), Pool("long reads", 3)
         self.interview_threads = Pool("interviews", 2, 32)
         self._changes = Pool("long changes", 2, 100)
@@ -124,7 +86,7 @@ class Service:
     # -- life -------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Own the experiments of this process, and read them."""
+        """Take ownership of the experiments of this process, and read them."""
         await asyncio.to_thread(self.database.migrate)
         self.writer = Writer(self.database, self.ownership, self.fail)
         rows = await self.read(restore.rows_of_experiments)
@@ -160,7 +122,7 @@ class Service:
         self.database.dispose()
 
     def begin(self, work: Any) -> None:
-        """Do something beside the calls, until it ends or the service stops."""
+        """Run a background task until it ends or the service stops."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -185,7 +147,7 @@ class Service:
         return found
 
     async def idle(self, name: str) -> Experiment:
-        """An experiment of this process that no long change has in hand."""
+        """An experiment of this process, once no long change of it is under way."""
         while (experiment := self.experiment(name)).busy is not None:
             await experiment.idle()
         return experiment
@@ -238,16 +200,9 @@ class Service:
 
         Calls of one key come one after the other, so that a repeated one finds what the first did.
         """
-        lock, there = self._keyed.setdefault(key, (asyncio.Lock(), []))
-        there.append(None)
-        try:
-            async with lock:
-                found = await self.read(find)
-                return await make() if found is None else found
-        finally:
-            there.pop()
-            if not there:
-                del self._keyed[key]
+        async with self._keyed.setdefault(key, asyncio.Lock()):
+            found = await self.read(find)
+            return await make() if found is None else found
 
     async def read(self, work: Callable[[Connection], Result], *, long: bool = False) -> Result:
         """Read from the database in another thread; what takes long must say so, and keeps nobody else waiting."""
@@ -265,12 +220,16 @@ class Service:
         except Exception as error:
             raise unavailable(why_failed(error)) from error
 
+    async def rows(self, wanted: Select[Any]) -> Sequence[Any]:
+        """The rows of the database that a statement selects."""
+        return await self.read(lambda connection: connection.execute(wanted).all())
+
     async def change(self, work: Callable[[Connection], Result]) -> Result:
         """Do a transaction of its own in the writer's thread."""
         return await self.writer.call(work)
 
     async def probe(self) -> None:
-        """Write what changes nothing, once in a while at most: a full disk can still be read."""
+        """Test the database by a write that changes nothing, now and then: a full disk can still be read."""
         if not self.ready:
             raise unavailable(self._why)
         if time.monotonic() - self._probed >= PROBED:
@@ -281,22 +240,33 @@ class Service:
         """Know the keys of the database."""
         self.ring.replace(await self.read(keys.stored))
 
-    async def watch(self, look: Callable[[Experiment], Awaitable[None]], failed: str) -> None:
-        """Look at every experiment now and then, until the service stops; one that fails leaves the others alone."""
+    async def watch(
+        self, look: Callable[[Experiment], Awaitable[None]], failed: str,
+        due: Callable[[Experiment, Any], Any] = lambda *_: True,
+    ) -> None:  # fmt: skip
+        """Look at every experiment now and then, until the service stops; one that fails leaves the others alone.
+
+        `due` gets what it returned before the last look, or None; if it returns None, nothing is looked at.
+        """
+        looked: dict[int, Any] = {}
         while True:
             await asyncio.sleep(TICK)
             for experiment in list(self.experiments.values()):
+                before = looked.get(experiment.id)
+                if (now := due(experiment, before)) is None:
+                    continue
+                looked[experiment.id] = now
                 try:
                     await look(experiment)
                 except (Refused, ValueError):  # the database is away, or the experiment was changed meanwhile
-                    pass
+                    looked[experiment.id] = before  # it is looked at again
                 except Exception:
                     log.exception(failed, experiment.name)
 
     # -- failure and recovery ---------------------------------------------------------------------
 
     def fail(self, error: BaseException) -> None:
-        """What is in memory may be ahead of the database: throw it away, and read again as soon as possible."""
+        """Throw away what is in memory, which may be ahead of the database, and read it again as soon as possible."""
         self.failures += 1
         self.ready = False
         self._why = why_failed(error)

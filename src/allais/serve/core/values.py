@@ -148,7 +148,7 @@ class Known(NamedTuple):
     shares: dict[str, float] | None  # that were planned, where they were kept
     unit: str
     ages: dict[int, Cut]  # what time tells of open decisions, where the outcome is elapsed time
-    counts_expired: bool  # so that rows are as decisions were made: those that expire come late
+    counts_expired: bool  # then rows are in the order of decisions: expired ones are closed late
 
     @classmethod
     def of(cls, experiment: Experiment) -> Known:
@@ -242,7 +242,7 @@ def _rows(connection: Connection, known: Known) -> NDArray[Any]:
 
 
 def _told(rows: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which count: an expired one may, and of those that are open or expired a part of the outcome be known."""
+    """Which count: an expired one may count as an outcome; open and expired ones may be known in part."""
     return (rows["state"] != STATES.index(CANCELLED)) & ~np.isnan(rows["low"])
 
 
@@ -310,7 +310,7 @@ def _groups(names: list[str], rows: NDArray[Any], shares: dict[str, float] | Non
 
 
 def _lost_unlike(lost: NDArray[Any], groups: list[dict[str, Any]]) -> str | None:
-    """That groups lose outcomes unequally, in a sentence: else those with a loss would have the planned shares."""
+    """A sentence where groups lose outcomes unequally: otherwise, those that lose any would have the planned shares."""
     counts, planned = _units(lost, len(groups)), np.array([group["share"] for group in groups])
     if log_ratio_evidence([counts.tolist()], planned)[0] < math.log(1.0 / ALARM):
         return None
@@ -369,17 +369,11 @@ async def stop_if_decided(service: Service, name: str) -> None:
 
 async def watch(service: Service) -> None:
     """Look at tests that end by themselves, whenever their outcomes have grown by a 32nd, until the service stops."""
-    looked: dict[int, int] = {}
 
-    async def look(experiment: Experiment) -> None:
+    def due(experiment: Experiment, before: int | None) -> int | None:
         test, seen = experiment.settings.test, experiment.learner.samples
-        if test is None or not test.stop or test.ended is not None or seen < looked.get(experiment.id, 1) * LOOKED:
-            return
-        before, looked[experiment.id] = looked.get(experiment.id, 1), seen
-        try:
-            await stop_if_decided(service, experiment.name)
-        except (Refused, ValueError):
-            looked[experiment.id] = before  # it is looked at again
-            raise
+        runs = test is not None and test.stop and test.ended is None
+        return seen if runs and seen >= (before or 1) * LOOKED else None
 
-    await service.watch(look, "the test of %s could not be looked at")
+    failed = "the test of %s could not be looked at"
+    await service.watch(lambda one: stop_if_decided(service, one.name), failed, due)

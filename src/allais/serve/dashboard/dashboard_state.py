@@ -12,7 +12,7 @@ from sqlalchemy import Connection, func, select
 
 from allais.learner import Learner
 from allais.serve.core.errors import unavailable
-from allais.serve.core.evaluations import MOST_ARMS, Asked
+from allais.serve.core.evaluations import Asked
 from allais.serve.core.experiment import Experiment
 from allais.serve.core.service import Service, log
 from allais.serve.core.values import Known
@@ -22,7 +22,7 @@ from allais.serve.dashboard.view_model import Facts, Snapshot, Summary, gather, 
 from allais.serve.store.tables import CANCELLED, EXPIRED, OPEN, TOLD, decisions
 
 FRESH = 1.0  # seconds for which a page is good
-MOST_WORK = 0.05  # of the time goes into a page that is open, however long it takes to work out
+MOST_WORK = 0.05  # of the time is spent on a page that is open, however long it takes to work out
 ENDS = (TOLD, CANCELLED, EXPIRED)
 
 
@@ -137,18 +137,10 @@ def _snapshot(experiment: Experiment, before: dict[str, int], learner: Learner) 
         experiment.name, experiment.id, experiment.state, experiment.settings, experiment.created_at,
         learner, experiment.pulls(), len(experiment.open), None if first is None else first.asked_at,
         {end: before[end] + experiment.counts[end] for end in ENDS},
-        None if experiment.settings.test is None else Known.of(experiment), _asked(experiment),
+        None if experiment.settings.test is None else Known.of(experiment), Asked.of_apprentice(experiment),
     )  # fmt: skip
 
 
-def _asked(experiment: Experiment) -> Asked | None:
-    """What is evaluated of an apprentice, whose worth is on its page."""
-    policy = experiment.learner.policy
-    if not experiment.settings.apprentice or not policy.keeps_outcomes or experiment.learner.n_arms > MOST_ARMS:
-        return None
-    return Asked.of(experiment)
-
-
 def tag_of(content: str) -> str:
-    """What tells one version of a page from another."""
+    """The ETag of a page."""
     return f'"{hashlib.sha256(content.encode()).hexdigest()[:20]}"'

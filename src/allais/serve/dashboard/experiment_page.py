@@ -31,7 +31,7 @@ MOST_STEPS, FEWEST = 40, 12  # of shares that are drawn, and decisions in each
 
 
 def content(facts: Facts, *, manages: bool) -> Markup:
-    """All that is kept fresh."""
+    """The part of the page that is refreshed."""
     began = time.strftime("%Y-%m-%d %H:%M", time.localtime(facts.created_at))
     cards = [_card(title, facts) for title in _CARDS]
     cards += [macro(PARTS, "undrawn")(title) for title in facts.failed]

@@ -57,7 +57,7 @@ class History:
         self._pace.append((time.monotonic(), next_choice))
 
     def per_minute(self) -> float:
-        """Decisions per minute of late."""
+        """How many decisions there were per minute, lately."""
         if len(self._pace) < 2:
             return 0.0
         (then, before), (now, after) = self._pace[0], self._pace[-1]
@@ -68,7 +68,7 @@ class History:
         return outcomes > 1 and (not self.moments or outcomes >= GROWTH * self.moments[-1].outcomes)
 
     def look(self, learner: Learner, outcomes: int) -> Moment:
-        """Write down the values of now."""
+        """Note the values as they are now."""
         self.moments.append(Moment(outcomes, certainty_equivalents(learner, leading(learner))))
         return self.moments[-1]
 

@@ -14,7 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
-from sqlalchemy import Connection, select
+from sqlalchemy import select
 from starlette.exceptions import HTTPException
 
 from allais.preferences.named import in_words
@@ -73,7 +73,8 @@ class PageRoute(APIRoute):
 
 def refused(request: Request, refusal: Refused) -> Response:
     """A refusal as a page."""
-    response = _page("refusal", refusal.status, signed_in=_signed_in(request), said=_sentence(refusal))
+    anybody = may(request, "read", ITS_OWN)  # who may look at other pages, though not at this one
+    response = _page("refusal", refusal.status, signed_in=anybody, said=_sentence(refusal))
     if refusal.retry_after is not None:
         response.headers["Retry-After"] = str(refusal.retry_after)
     return response
@@ -100,23 +101,15 @@ def _dashboard(request: Request) -> Dashboard:
 
 
 def viewer(request: Request, scope: str = "read", about: str | None = None) -> Key:
-    """The key of the viewer: of the experiment whose name is in the path, else at what `about` says."""
-    return _dashboard(request).sessions.viewer(request, scope, request.path_params.get("name", about))
+    """The key of the viewer, if it opens what `about` says; by default the experiment whose name is in the path."""
+    about = request.path_params.get("name") if about is None else about
+    return _dashboard(request).sessions.viewer(request, scope, about)
 
 
 def may(request: Request, scope: str, about: str | None = None) -> bool:
     """Whether the viewer has signed in with a key of a scope."""
     try:
         viewer(request, scope, about)
-    except (session.SignInNeeded, Refused):
-        return False
-    return True
-
-
-def _signed_in(request: Request) -> bool:
-    """Whether anybody looks, be it at what the key does not open."""
-    try:
-        _dashboard(request).sessions.viewer(request, "read", ITS_OWN)
     except (session.SignInNeeded, Refused):
         return False
     return True
@@ -154,10 +147,11 @@ async def sign_in(request: Request) -> Response:
 
 @router.post("/sign-in")
 async def signed_in(request: Request) -> Response:
-    """Take a key."""
+    """Sign in with a key."""
     form = await session.form_of(request)
     try:
-        key = service_of(request).ring.admit(form.get("key", ""), "read", address_of(request.scope), ITS_OWN)
+        ring = service_of(request).ring
+        key = ring.allow(ring.known(form.get("key", ""), address_of(request.scope)), "read", ITS_OWN)
     except Refused as refusal:
         said = "This key opens nothing here." if refusal.status == 401 else _sentence(refusal)
         return _page("sign_in", refusal.status, signed_in=False, said=said)
@@ -168,7 +162,7 @@ async def signed_in(request: Request) -> Response:
 
 @router.post("/sign-out")
 async def sign_out(request: Request) -> Response:
-    """Forget who looks."""
+    """Sign out."""
     await session.form_of(request)
     response = _to("/sign-in")
     _dashboard(request).sessions.end(request, response)
@@ -261,7 +255,7 @@ async def begin(request: Request) -> Response:
         try:
             settings = ExperimentSettings.model_validate_json(json.dumps(body))
         except ValidationError as error:
-            raise Refused(422, sentence_of(error)) from None
+            raise Refused(422, sentence_of(error.errors())) from None
         if not session.fits(ExperimentName, form.get("name", "")):
             raise Refused(422, "a name has letters, digits, dots and dashes; this one has others. Change it.")
         await experiments.create(service_of(request), form["name"], settings, key)
@@ -275,7 +269,7 @@ async def begin(request: Request) -> Response:
 
 @router.get("/people")
 async def people(request: Request, after: str = "") -> Response:
-    """People and what they go by."""
+    """People and their preferences."""
     viewer(request)
     rows = await known_people.listed(service_of(request), after, PER_PAGE)
     found = [(row["name"], in_words(from_spec(row["preference"])), row["source"]) for row in rows]
@@ -298,7 +292,7 @@ async def ask(request: Request) -> Response:
     try:
         call = StartInterview.model_validate_json(json.dumps(body))
     except ValidationError as error:
-        raise Refused(422, sentence_of(error)) from None
+        raise Refused(422, sentence_of(error.errors())) from None
     service = service_of(request)
     shown = await interviews.start(service, person, call, key)
     if form.get("by") == "link":
@@ -365,12 +359,8 @@ async def _answered(request: Request, id_: str, key: Key, here: str) -> Response
 async def changes(request: Request, before: Annotated[int, Query(ge=1, le=LAST)] = LAST) -> Response:
     """Who changed what: the last changes, the latest on top."""
     viewer(request, "manage")
-
-    def reading(connection: Connection) -> list[Any]:
-        wanted = select(audit, keys.c.name).outerjoin(keys, keys.c.id == audit.c.key).where(audit.c.id < before)
-        return list(connection.execute(wanted.order_by(audit.c.id.desc()).limit(PER_PAGE)))
-
-    rows = await service_of(request).read(reading)
+    wanted = select(audit, keys.c.name).outerjoin(keys, keys.c.id == audit.c.key).where(audit.c.id < before)
+    rows = await service_of(request).rows(wanted.order_by(audit.c.id.desc()).limit(PER_PAGE))
     found = [
         (time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(row.at)), row.name or row.key, row.action, row.target,
          _about(row.detail)) for row in rows

@@ -44,7 +44,7 @@ class Sessions:
         self._begun: dict[str, tuple[str, float]] = {}
 
     def begin(self, request: Request, response: Response, key: Key) -> None:
-        """Let a browser in that has shown a key."""
+        """Sign in a browser that has shown a key."""
         named = secrets.token_urlsafe(32)
         self._begun[digest_of(named)] = (key.id, time.monotonic() + LASTS)
         if len(self._begun) > MOST:

@@ -20,7 +20,7 @@ from allais.report.effort import explained
 from allais.report.words import ByMean, by_mean
 from allais.serve.api.schemas import PlannedTest
 from allais.serve.core.evaluations import Asked, Evaluated, evaluated
-from allais.serve.core.restore import StoredPreferences
+from allais.serve.core.restore import preference_numbered
 from allais.serve.core.service import log
 from allais.serve.core.values import Judged, Known, guardrails_of, judged
 from allais.serve.dashboard.history import (
@@ -38,7 +38,7 @@ from allais.serve.unfinished import expiry_in_words
 
 T = TypeVar("T")
 
-RECENT = 1_000  # outcomes: an alarm that is older is told quietly
+RECENT = 1_000  # outcomes: an older alarm is not announced
 MOST_GROUPS = 6  # of people, that a page shows
 COLOURS = 8  # arms beyond them are grey
 LATELY = 0.25  # of the buckets at the end, which say where traffic goes now
@@ -74,7 +74,7 @@ class GroupFacts:
 
     @property
     def lately(self) -> Counter[str]:
-        """Where the last decisions went."""
+        """How many of the last decisions went to each arm."""
         last = self.series[-max(1, round(LATELY * len(self.series))) :]
         return sum(last, Counter())
 
@@ -261,8 +261,7 @@ def _by_mean(learner: Learner, *, by_features: bool) -> ByMean:
 
 def summarised(snapshot: Snapshot) -> Summary:
     """An experiment in one line."""
-    learner = snapshot.learner
-    preference = learner.policy.preference
+    learner, preference = snapshot.learner, snapshot.learner.policy.preference
     sure = {str(name): sure_amount(preference, value) for name, value in learner.value().items()}
     best = _best(preference, {name: sure[name] for name in map(str, learner.arms)})
     drift = learner.drift().values() if learner.policy.keeps_outcomes else ()
@@ -287,17 +286,19 @@ def _best(preference: Preference, sure: dict[str, float]) -> str | None:
 def _groups(
     connection: Connection, learner: Learner, traffic: Traffic, shown: list[str], mean: str | None
 ) -> list[GroupFacts]:
-    """People with the same preference each: those with most decisions, in an order that stays."""
+    """Groups of people with the same preference: those with the most decisions, in a stable order."""
     total: Counter[int | None] = Counter()
     for (number, _), many in traffic.total().items():
         total[number] += many
-    stored, own = StoredPreferences(connection), learner.policy.preference
-    alike: dict[int | None, set[int | None]] = {None: set()}  # preferences that are one on the gains of this experiment
+    own = learner.policy.preference
+    framed: dict[int | None, Preference] = {None: own, OTHERS: own}
+    alike: dict[int | None, set[int | None]] = {None: set()}  # preferences that are the same in this experiment
     first: dict[Preference, int | None] = {own: None}
     for number in sorted(total, key=lambda number: number or 0):
         place = number
-        if number is not None and number != OTHERS:
-            place = first.setdefault(stored[number].in_frame_of(own), number)
+        if number is not None and number not in framed:
+            framed[number] = preference_numbered(connection, number).in_frame_of(own)
+            place = first.setdefault(framed[number], number)
         alike.setdefault(place, set()).add(number)
     for place, numbers in alike.items():
         total[place] = sum(total.pop(number, 0) for number in numbers)
@@ -309,7 +310,7 @@ def _groups(
     most = sorted(total, key=lambda number: (number == OTHERS, -total[number]))[:MOST_GROUPS] or [None]
     found = []
     for place in sorted(most, key=lambda number: (number is not None, number == OTHERS, number or 0)):
-        preference = own if place is None or place == OTHERS else stored[place].in_frame_of(own)
+        preference = framed[place]
         values = learner.value(preference)
         sure = {name: sure_amount(preference, values[name]) for name in shown}
         best = _best(preference, {name: amount for name, amount in sure.items() if name in learner.arms})

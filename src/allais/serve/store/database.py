@@ -31,6 +31,7 @@ from sqlalchemy.exc import (
 
 from allais.files import locked
 from allais.serve.core.errors import unavailable
+from allais.serve.store.tables import metadata
 
 PATIENCE = 2.0  # seconds that a write waits for another process to finish its own
 START_PATIENCE, PAUSE = 5.0, 0.05  # seconds that a start waits for a process before it to end, and between looks
@@ -93,16 +94,22 @@ class Database:
             return
         from alembic import command  # half a second, which a start that needs nothing is spared
         from alembic.config import Config
+        from alembic.migration import MigrationContext
         from alembic.util import CommandError
 
         config = Config()
         config.set_main_option("script_location", str(Path(__file__).parents[1] / "migrations").replace("%", "%%"))
         try:
             with self.engine.connect() as connection:
-                if not self.is_sqlite:  # two processes may start at once; SQLite locks the file itself
-                    connection.execute(text(f"SELECT pg_advisory_xact_lock({MIGRATING})"))
+                # two processes may start at once, and one may be killed halfway
+                lock = "BEGIN IMMEDIATE" if self.is_sqlite else f"SELECT pg_advisory_xact_lock({MIGRATING})"
+                connection.exec_driver_sql(lock)
                 config.attributes["connection"] = connection
-                command.upgrade(config, "head")
+                if MigrationContext.configure(connection).get_current_revision() is None:
+                    metadata.create_all(connection, checkfirst=False)  # none of these may be there
+                    command.stamp(config, "head")
+                else:
+                    command.upgrade(config, "head")
                 connection.commit()
         except CommandError:
             raise ValueError(
@@ -284,7 +291,7 @@ class Ownership:
                 raise unavailable("an old session of this process has not ended yet") from None
 
     def let_go(self, connection: Connection, experiment: int) -> None:
-        """Own an experiment no more, since it is deleted."""
+        """Give up the ownership of an experiment that is deleted."""
         if self._names.pop(experiment, None) is None:
             return
         if self._database.is_sqlite:

@@ -37,7 +37,7 @@ def _where(name: str, *columns: Column[Any], only: str, unique: bool = False) ->
 
 # states of an experiment
 RUNNING, PAUSED, ARCHIVED = "running", "paused", "archived"
-DELETED = "deleted"  # its rows are on their way out
+DELETED = "deleted"  # its rows are being deleted
 # states of a decision
 OPEN, TOLD, CANCELLED, EXPIRED = "open", "told", "cancelled", "expired"
 
@@ -100,11 +100,11 @@ decisions = _table(
 _where("decisions_by_key", decisions.c.experiment, decisions.c.key, only="key IS NOT NULL", unique=True)
 _where("decisions_that_are_open", decisions.c.experiment, decisions.c.number, only="state = 'open'")
 
-# Histories that came with a key, so that a repeated call is not counted again.
+# Outcomes that came from elsewhere: a repeated call with the same key is not counted again.
 imports = _table(
     "imports",
     _experiment(primary_key=True),
-    Column("key", Text, primary_key=True),
+    Column("key", Text, primary_key=True),  # the caller's, or a line break and a random one
     Column("outcomes", Integer, nullable=False),
     Column("at", Double, nullable=False),
 )

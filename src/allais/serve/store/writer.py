@@ -314,8 +314,8 @@ def _settle(results: list[tuple[asyncio.Future[Any], Any]], error: BaseException
             future.set_result(result)
         else:
             future.set_exception(error)
-            future.exception()  # one that nobody awaits is no news
+            future.exception()  # asyncio would complain of an error that nobody awaits
 
 
 def _RESTART(connection: Connection) -> None:  # noqa: N802
-    """Stand for the attempt to go on."""
+    """Mark the attempt to resume after a failure; it is never called."""

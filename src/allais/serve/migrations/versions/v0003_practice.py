@@ -1,4 +1,4 @@
-"""What practice asked for: checksums, a clock, keys that end, where a person was fitted, links to interviews."""
+"""Checksums, a clock, keys that expire, the choices that a person was fitted to, links to interviews."""
 
 from __future__ import annotations
 
