@@ -137,7 +137,7 @@ def test_a_name_is_found_without_the_packages_above_it():
         ({"type": "Power", "alpa": 0.5}, "Power has no entry 'alpa'. Did you mean 'alpha'?"),
         ({"type": "Power"}, "Power needs the entry 'alpha'; it is missing. Add it."),
         ({"type": "Normal", "mean": 0, "sigma": 1}, "Normal has no entry 'sigma'"),
-        ({"type": "Discrete", "chances": []}, "Discrete needs the entry 'odds'; it is missing. Add it."),
+        ({"type": "Discrete", "chances": []}, "Discrete has no entry 'chances'. Known are 'odds'."),
     ],
 )
 def test_a_mistake_in_a_setting_is_named(spec, sentence):

@@ -1,8 +1,8 @@
 """Settings (weights, preferences, rewards, bands, noise, policies) as plain JSON and back; and files of preferences.
 
-A setting is a dataclass, or has `as_setting()` and `from_setting(content, trust)`. It is declared once, by the
-`__all__` of its package: files, specs, the service and the reference know it from there. The package is imported when
-a file names one of its types, and nothing else ever is.
+A setting is a dataclass, or has `as_setting()`, and `from_setting(trust, ...)` where its entries are not its
+parameters. It is declared once, by the `__all__` of its package: files, specs, the service and the reference know it
+from there. The package is imported when a file names one of its types, and nothing else ever is.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -62,7 +62,7 @@ def _is_setting(home: Any, name: str, family: str) -> bool:
     kind = getattr(home, name)
     if not isinstance(kind, type) or inspect.isabstract(kind) or getattr(kind, "_is_protocol", False):
         return False
-    if not is_dataclass(kind) and not hasattr(kind, "from_setting"):
+    if not is_dataclass(kind) and not hasattr(kind, "as_setting"):
         return False
     return any(_derives(kind, getattr(home, base)) for base in FAMILIES[family][1].split())
 
@@ -141,27 +141,32 @@ def _made(spec: Any, trust: tuple[str, ...]) -> Any:
         return trusted(spec["function"], trust)
     content = {name: _made(value, trust) for name, value in spec.items() if name != "type"}
     found = trusted(kind, trust) if ":" in kind else kind_named(kind)
-    if not isinstance(found, type) or not (is_dataclass(found) or hasattr(found, "from_setting")):
+    if not isinstance(found, type) or not (is_dataclass(found) or hasattr(found, "as_setting")):
         known = [name for one in FAMILIES for name in family(one)]
         raise ValueError(f"unknown type {kind!r}.{nearest(kind, known)} If a newer version wrote it, update allais.")
     try:
-        return found.from_setting(content, trust) if hasattr(found, "from_setting") else found(**content)
-    except KeyError as error:
-        raise TypeError(f"{found.__name__} needs the entry {error}; it is missing. Add it.") from None
+        return found.from_setting(trust, **content) if hasattr(found, "from_setting") else found(**content)
     except TypeError:
-        _require_entries(found, content)
+        needed, others = entries_of(found)
+        for name in content:  # in better words than Python's
+            if name not in (*needed, *others):
+                raise TypeError(f"{kind} has no entry {name!r}.{nearest(name, (*needed, *others))}") from None
+        for name in needed:
+            if name not in content:
+                raise TypeError(f"{kind} needs the entry {name!r}; it is missing. Add it.") from None
         raise
 
 
-def _require_entries(kind: type, content: dict[str, Any]) -> None:
-    """Refuse entries that a type does not have, and those that it lacks, in better words than Python's."""
-    takes = inspect.signature(kind).parameters
-    for name in content:
-        if name not in takes:
-            raise TypeError(f"{kind.__name__} has no entry {name!r}.{nearest(name, takes)}")
-    for name, parameter in takes.items():
-        if name not in content and parameter.default is inspect.Parameter.empty:
-            raise TypeError(f"{kind.__name__} needs the entry {name!r}; it is missing. Add it.")
+def entries_of(make: Callable[..., Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The entries that a setting must have in a file, and the others: its parameters, or those of `from_setting`.
+
+    >>> entries_of(kind_named("Discrete")), entries_of(kind_named("Bounded"))
+    ((('odds',), ()), (('low', 'high'), ()))
+    """
+    found = inspect.signature(getattr(make, "from_setting", make)).parameters.values()
+    named = [one for one in found if one.name != "trust" and one.kind is not one.VAR_KEYWORD]
+    needed = tuple(one.name for one in named if one.default is inspect.Parameter.empty)
+    return needed, tuple(one.name for one in named if one.name not in needed)
 
 
 def modules_of(spec: Any) -> list[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from allais._checks import MOST, brief, nearest, whole
-from allais.lotteries import Discrete, Lottery
+from allais.lotteries import Lottery
 from allais.lotteries.finite import lottery_of
 from allais.policies import Guardrail
 from allais.policies.choosing import AUTO, from_auto
@@ -20,8 +20,8 @@ from allais.policies.core.base import Policy
 from allais.preferences import Preference
 from allais.preferences.named import preference_named
 from allais.problems import Bandit
-from allais.settings import family
-from allais.weights import Dual, FunctionWeight, Mixed
+from allais.settings import entries_of, family
+from allais.weights import Mixed
 
 # The values of these keys are themselves settings, each of a family.
 NESTED = {
@@ -29,13 +29,6 @@ NESTED = {
     "utility": "utility",
     **dict.fromkeys(("band", "evidence"), "band"),
     "memory": "memory",
-}
-
-# Types whose keys in a file are those that `to_spec` writes, and not their parameters.
-WRITTEN: dict[Any, tuple[tuple[str, ...], tuple[str, ...]]] = {  # keys that are needed, and others
-    Discrete: (("odds",), ()),
-    Dual: (("of",), ()),
-    FunctionWeight: (("function",), ("kinks", "holder", "name")),
 }
 
 HIDDEN = ("preference", "rewards", "of_mean")  # parameters of a policy: tables of their own, or internal
@@ -186,7 +179,7 @@ class Reader:
         self, make: Callable[..., Any], settings: dict[str, Any], place: Place, hidden: tuple[str, ...] = ()
     ) -> Any:
         """Make a setting from a table's keys, which are its parameters."""
-        needed, others = WRITTEN.get(make) or _parameters(make)
+        needed, others = entries_of(make)
         shown = [key for key in (*needed, *others) if key not in hidden]
         self._require_known({key: None for key in settings if key not in hidden}, shown, place)
         built = {}
@@ -204,11 +197,11 @@ class Reader:
         if missing:
             self._refuse(place, f"{'.'.join(place)} needs {missing[0]!r}; it is missing. Add it.")
         try:
-            if make not in WRITTEN:
+            if not hasattr(make, "from_setting"):
                 return make(**built)
             trust = (str(built.get("function", "")).partition(":")[0],)  # the modules of a spec are its author's own
             self._beside()
-            return make.from_setting(built, trust)  # type: ignore[attr-defined]
+            return make.from_setting(trust, **built)
         except (ValueError, TypeError, IndexError) as error:
             culprit = next((key for key in settings if str(error).startswith(key)), None)
             self._refuse((*place, culprit) if culprit else place, str(error))
@@ -254,13 +247,6 @@ class Reader:
 
     def _refuse(self, place: Place, sentence: str) -> NoReturn:
         raise ValueError(f"{self._path}, line {line_of(self._text, place)}: {sentence}") from None
-
-
-def _parameters(make: Callable[..., Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The parameters of a type that must be given, and the others."""
-    found = inspect.signature(make).parameters.values()
-    needed = tuple(one.name for one in found if one.default is inspect.Parameter.empty)
-    return needed, tuple(one.name for one in found if one.name not in needed)
 
 
 def line_of(text: str, place: Place) -> int:

@@ -104,11 +104,6 @@ class Mixture(Lottery):
         """What a file holds of it."""
         return {"type": "Mixture", "components": list(self.components), "shares": self.shares.tolist()}
 
-    @staticmethod
-    def from_setting(content: dict[str, Any], trust: tuple[str, ...]) -> Mixture:
-        """The lottery that a file describes."""
-        return Mixture(**content)
-
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Mixture)

@@ -111,9 +111,9 @@ class Discrete(Lottery):
         return {"type": "Discrete", "odds": [list(pair) for pair in odds]}
 
     @staticmethod
-    def from_setting(content: dict[str, Any], trust: tuple[str, ...]) -> Discrete:
+    def from_setting(trust: tuple[str, ...], *, odds: Any) -> Discrete:
         """The lottery that a file describes."""
-        return Discrete(dict(content["odds"]))
+        return Discrete(dict(odds))
 
     def log_survival(self, x: FloatArray) -> FloatArray:
         return self._log(np.append(self.at_least, 0.0), x)

@@ -30,11 +30,11 @@ class Dual(Weight):
         return f"{self.of!r}.dual()"
 
     @staticmethod
-    def from_setting(content: dict[str, Any], trust: tuple[str, ...]) -> Weight:
+    def from_setting(trust: tuple[str, ...], *, of: Any) -> Weight:
         """The weight that a file describes."""
-        if not isinstance(content["of"], Weight):
-            raise ValueError(f"a dual is of a weight; got {content['of']!r}. Use a backup.")
-        return content["of"].dual()
+        if not isinstance(of, Weight):
+            raise ValueError(f"a dual is of a weight; got {of!r}. Use a backup.")
+        return of.dual()
 
     def _log(self, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
         return self.of._log_complement(log_q, log_p)
@@ -210,11 +210,12 @@ class FunctionWeight(Weight):
         return {"type": "FunctionWeight", "function": function, "kinks": self._kinks, "holder": pair, "name": self.name}
 
     @staticmethod
-    def from_setting(content: dict[str, Any], trust: tuple[str, ...]) -> FunctionWeight:
+    def from_setting(
+        trust: tuple[str, ...], *, function: str, kinks: Any = (), holder: Any = None, name: Any = None
+    ) -> FunctionWeight:
         """The weight that a file describes; its curve comes from a module that is trusted."""
-        pair = None if content.get("holder") is None else tuple(content["holder"])
-        curve = trusted(content["function"], trust)
-        return FunctionWeight(curve, tuple(content.get("kinks", ())), pair, content.get("name"))
+        pair = None if holder is None else tuple(holder)
+        return FunctionWeight(trusted(function, trust), tuple(kinks), pair, name)
 
     @property
     def _key(self) -> tuple[object, ...]:

@@ -293,14 +293,13 @@ class Family:
         }  # fmt: skip
 
     @staticmethod
-    def from_setting(content: dict[str, Any], trust: tuple[str, ...]) -> Family:
+    def from_setting(
+        trust: tuple[str, ...], *, gains: Any, losses: Any, utility: Any, choice: Any, parameters: Any, prior: Any,
+        **more: Any,
+    ) -> Family:  # fmt: skip
         """The family that a file describes."""
-        family = Family(
-            _found(content["gains"]), _found(content["losses"]), _found(content["utility"]), content["choice"],
-            reference=content["reference"], costs=content["costs"], stake=content["stake"],
-            **dict(content["parameters"]),
-        )  # fmt: skip
-        return family if content["prior"] is None else family.with_prior(content["prior"])
+        family = Family(_found(gains), _found(losses), _found(utility), choice, **more, **dict(parameters))
+        return family if prior is None else family.with_prior(prior)
 
 
 def _of_weight(role: str, weight: Any, starts: tuple[int, ...]) -> list[_Place]:

@@ -296,9 +296,9 @@ class Prior:
         return {"type": "Prior", "mean": self.mean.tolist(), "covariance": self.covariance.tolist()}
 
     @staticmethod
-    def from_setting(content: dict[str, Any], trust: tuple[str, ...]) -> Prior:
+    def from_setting(trust: tuple[str, ...], *, mean: Any, covariance: Any) -> Prior:
         """The prior that a file describes."""
-        return Prior(np.array(content["mean"], np.float64), np.array(content["covariance"], np.float64))
+        return Prior(np.array(mean, np.float64), np.array(covariance, np.float64))
 
 
 SCALES = ("values", "certainty equivalents")
