@@ -293,6 +293,8 @@ def test_graphs_with_cycles_are_refused_and_simple_routes_are_listed_instead():
     assert problem.arms == (("a", "d"), ("a", "b", "c", "d"))
     with pytest.raises(ValueError, match="there is none"):
         simple_routes(ring, "d", "a", k=3, theta=np.ones(5))
+    with pytest.raises(ValueError, match="k must be 1 or more; got 0"):
+        simple_routes(ring, "a", "d", k=0, theta=np.ones(5))
     with pytest.raises(ValueError, match="there is none"):
         Routes(networkx.DiGraph([("a", "b"), ("c", "d")]), "a", "d")
     with pytest.raises(ValueError, match="is not one"):

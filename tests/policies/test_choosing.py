@@ -68,6 +68,7 @@ def test_settings_go_to_the_policy():
         ("takes no 'tolerence'.* Did you", lambda: allais.recommended("budget", MEAN, budget=9, tolerence=1)),
         ("2 for 3 arms", lambda: allais.recommended("regret", MEAN, [WIDE, WIDE], arms=3)),
         ("at least one arm", lambda: allais.recommended("confidence", MEAN, WIDE, arms=0, delta=0.1)),
+        ("a number or a list of names; got 2.5", lambda: allais.recommended("regret", MEAN, WIDE, arms=2.5)),
         ("must give each", lambda: allais.recommended("budget", MEAN, arms=100, budget=500, rarest=0.01)),
         ("takes a preference", lambda: allais.recommended("regret", "mean", WIDE)),
         ("one goal", lambda: from_auto({"delta": 0.1, "budget": 100}, preference=MEAN)),

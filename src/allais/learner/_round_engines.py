@@ -113,11 +113,7 @@ class LinearEngine(Engine):
         """The best arm of a set, for the theta that the policy draws."""
         if not isinstance(among, ArmSet):
             raise TypeError(f"a set of arms has a dimension and a best arm; got {among!r}. Write Routes(...).")
-        if among.dimension != self.state.theta.size:
-            raise ValueError(
-                f"arms must have {self.state.theta.size} features, as before; this set has {among.dimension}. "
-                "Use one set for one learner."
-            )
+        self.require_features(among.dimension)
         judge = Judge(policy.preference, policy.noise)
         self.make_draw()
         assert self.draw is not None

@@ -269,7 +269,11 @@ def simple_routes(
     weighted = networkx.DiGraph()
     weighted.add_weighted_edges_from((a, b, mean) for (a, b), mean in zip(roads, means.tolist(), strict=True))
     try:
-        found = list(islice(networkx.shortest_simple_paths(weighted, source, target, weight="weight"), k))
+        found = list(
+            islice(
+                networkx.shortest_simple_paths(weighted, source, target, weight="weight"), whole("k", k, "1 or more")
+            )
+        )
     except (networkx.NetworkXNoPath, networkx.NodeNotFound):
         raise ValueError(f"there must be a route from {source!r} to {target!r}; there is none.") from None
     number = {road: i for i, road in enumerate(roads)}

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from allais._checks import brief, nearest
+from allais._checks import brief, nearest, whole
 from allais.bands import Envelope
 from allais.policies.contextual import ContextualNPTS
 from allais.policies.core.base import Policy
@@ -194,8 +194,8 @@ def recommended(
         )
     policy = row.kind(**({"preference": preference, "rewards": rewards} | given))
     if arms is not None:
-        count = arms if isinstance(arms, int) else len(arms)
-        if count < 1:
+        count = len(arms) if isinstance(arms, Sequence) else whole("arms", arms, "a number or a list of names", least=0)
+        if not count:
             raise ValueError("there must be at least one arm; got none. Name the options to choose from.")
         policy.rule(count)  # refuses arms that do not fit
     object.__setattr__(policy, "why", _plain(f"{row.kind.__name__}: {row.why}."))

@@ -156,7 +156,7 @@ class BestArm:
     intervals: dict[Hashable, Interval]
     learner: Learner
     failures: tuple[Failure, ...] = ()
-    past: Past = ()
+    past: Past = field(default=(), repr=False)
     origin: Origin | None = None
     excluded: Mapping[Hashable, int] = field(default_factory=dict)
     doubt: str = ""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from allais._checks import FloatArray, IntArray, Seed, brief, not_negative
+from allais._checks import FloatArray, IntArray, Seed, brief, not_negative, same_length
 from allais.bands import Betting
 from allais.bands.base import Band, bounds_of
 from allais.policies.core.guardrails import USUAL, Guardrail, check_guardrails
@@ -27,7 +27,6 @@ from allais.policies.core.knowledge import (
     check_unit_interval,
     first_pulls,
     fitting_band,
-    rewards_of_arms,
     worth_of,
 )
 from allais.policies.core.state import FOREVER, fresh_state, started
@@ -286,8 +285,13 @@ class Policy(ABC):
         return None
 
     def rewards_of(self, n_arms: int) -> list[Rewards]:
-        """What is known about each arm's rewards."""
-        return rewards_of_arms(self.rewards, n_arms)
+        """What is known about each arm's rewards; empty where nothing was declared."""
+        if self.rewards is None:
+            return []
+        if not isinstance(self.rewards, Sequence):
+            return [self.rewards] * n_arms
+        same_length("rewards must be one for all arms or one per arm", len(self.rewards), n_arms, "arms")
+        return list(self.rewards)
 
     def check_state(self, rule: Any, state: Any) -> None:  # noqa: B027
         """Raise a ValueError for a state from a file whose numbers would lead the kernels beyond the end of an array.

@@ -78,16 +78,6 @@ def as_list(rewards: RewardsOfArms) -> list[Rewards]:
     return list(rewards) if isinstance(rewards, Sequence) else [rewards]
 
 
-def rewards_of_arms(rewards: RewardsOfArms | None, n_arms: int) -> list[Rewards]:
-    """One entry per arm, from one for all arms or one per arm."""
-    if rewards is None:
-        return []
-    if not isinstance(rewards, Sequence):
-        return [rewards] * n_arms
-    same_length("rewards must be one for all arms or one per arm", len(rewards), n_arms, "arms")
-    return list(rewards)
-
-
 def worth_of(preference: Preference, rewards: Sequence[Rewards], n_arms: int, *, of_mean: bool = False) -> Worth:
     """How values are computed from memories, under a preference."""
     if rewards:
