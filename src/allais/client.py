@@ -388,7 +388,7 @@ def _choice(choice: Decision | int | str) -> dict[str, Any]:
 
 
 def _require(answer: Any, *names: str) -> dict[str, Any]:
-    """An answer with the entries that the service's own have; one of something else in between is refused."""
+    """An answer with the entries that it must have; one that something else gave, such as a proxy, is refused."""
     if not isinstance(answer, dict) or any(name not in answer for name in names):
         listed = ", ".join(names)
         raise ServiceError(f"an answer must have {listed}; got {answer!r:.100}. Is that the service's address?")

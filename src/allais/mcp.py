@@ -123,13 +123,11 @@ class Readings:
 
     async def list_experiments(self) -> list[Facts]:
         """All experiments of the service: their arms, policies, preferences, states and numbers of outcomes."""
-        found: list[Facts] = await self._client.call("GET", "/v1/experiments")
-        return found
+        return await self._client.call("GET", "/v1/experiments")
 
     async def show_experiment(self, experiment: str) -> Facts:
         """One experiment of the service, with all its settings."""
-        found: Facts = await self._client.call("GET", _path(experiment))
-        return found
+        return await self._client.call("GET", _path(experiment))
 
     async def values_of_arms(self, experiment: str, person: str | None = None) -> Facts:
         """What every arm is worth to a person, or by the experiment's own preference, with intervals and alarms."""
@@ -185,13 +183,11 @@ class Writings:
             name: Its name.
             settings: As `POST /v1/experiments` takes them: arms, policy, preference, rewards, test, ...
         """
-        made: Facts = await self._client.call("POST", "/v1/experiments", {"name": name, **settings})
-        return made
+        return await self._client.call("POST", "/v1/experiments", {"name": name, **settings})
 
     async def change_state(self, experiment: str, to: Literal["pause", "resume"]) -> Facts:
         """Pause an experiment, or let it decide again."""
-        changed: Facts = await self._client.call("POST", f"{_path(experiment)}/{to}")
-        return changed
+        return await self._client.call("POST", f"{_path(experiment)}/{to}")
 
 
 class Searches:

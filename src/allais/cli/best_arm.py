@@ -139,7 +139,7 @@ def _finished(runs: int) -> str:
 
 
 def _already(book: Path, resume: bool) -> int:
-    """How many finished runs there are to go on from; without `resume` that is said."""
+    """How many finished runs there are to continue from; without `resume`, a note says so."""
     from allais.searches import finished_runs
 
     if resume and not (book.exists() and book.stat().st_size > 0):
@@ -207,7 +207,7 @@ def _refined(spec: SearchSpec, answer: BestArm) -> SearchSpec | None:
 
 
 def _ended(answer: BestArm, spec: SearchSpec, report: Path | None) -> int:
-    """Write the report; the exit code."""
+    """Write the report, and return the exit code."""
     from allais.report import write_page
 
     if report is not None:

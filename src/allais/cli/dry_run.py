@@ -140,7 +140,7 @@ class _Pilots:
                 self.excluded += 1
 
     def summed_up(self, policy: Policy) -> tuple[FloatArray, list[Any]]:
-        """The values by what was seen, and what was seen."""
+        """The estimated values of the options, and the outcomes that were seen with their counts."""
         values = [policy.preference.estimate(told) if told else math.nan for told in self.rewards]
         return np.array(values), [np.unique(np.array(told), return_counts=True) for told in self.rewards]
 

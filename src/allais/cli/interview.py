@@ -112,7 +112,7 @@ def _said(screen: Console) -> str:
 
 
 def _go_back(interview: Interview, screen: Console) -> str:
-    """Show the last question again, or one before it, and take its answer anew; the word that ended it."""
+    """Show the last question again, or an earlier one, and take a new answer; returns the word that ended it."""
     answers = interview.answers
     if not answers:
         screen.print("This is the first question: there is no answer to change yet.")

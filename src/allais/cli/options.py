@@ -121,7 +121,7 @@ class Commands(TyperGroup):
 
 @contextmanager
 def sentences(kept: Callable[[], str] = lambda: "") -> Iterator[None]:
-    """Within: an error that has an ending ends the command; a failure or an interruption also says what is `kept`."""
+    """Within: an error that users can mend ends the command with its sentence; a failure also says what is `kept`."""
     try:
         yield
     except (Exception, KeyboardInterrupt) as error:
@@ -158,7 +158,7 @@ def ending_of(error: BaseException) -> tuple[str, int] | None:
 
 
 def about_usage(error: Any) -> tuple[str, int] | None:
-    """What is wrong with the words of a command."""
+    """The sentence about a mistake in the arguments of a command, and its exit code."""
     if type(error).__name__ == "NoArgsIsHelpError":  # it prints the help
         return None
     if type(error).__name__ == "NoSuchOption" and error.ctx is not None:

@@ -96,9 +96,7 @@ class Reader:
         if isinstance(entry, str):
             with self._refusing(*place):
                 return lottery_of(entry)
-        make, settings = self._chosen(entry, family("lottery"), place)
-        found: Lottery = self._call(make, settings, place)
-        return found
+        return self._made(entry, family("lottery"), place)
 
     def policy(self, table: Any, place: Place, kinds: dict[str, Any]) -> Policy:
         """A policy, with the preference and the rewards of the file; of the type "auto", the recommended one."""
@@ -118,8 +116,7 @@ class Reader:
         name = settings.get("name", "a name")
         if not isinstance(name, str) or not name.strip():
             self._refuse((*place, "name"), f"a policy's name must be text; got {name!r}. Write it in quotes.")
-        policy: Policy = self._call(make, settings, place, hidden=HIDDEN)
-        return policy
+        return self._call(make, settings, place, hidden=HIDDEN)
 
     def _recommended(self, table: dict[str, Any], place: Place) -> Policy:
         """The policy that fits what the file says."""
@@ -142,18 +139,18 @@ class Reader:
             with self._refusing("preference"):
                 return Preference.load(path) if path.suffix == ".json" or path.is_file() else preference_named(given)
         make = preference_named if "name" in given else Preference
-        preference: Preference = self._call(make, given, ("preference",))
-        return preference
+        return self._call(make, given, ("preference",))
 
     def _rewards(self) -> Any:
         """The rewards of all arms, or, from tables in a list, of each."""
         given = self._whole["rewards"]
         if not isinstance(given, list):
-            return self._one_reward(given, ("rewards",))
-        return [self._one_reward(table, ("rewards", str(number))) for number, table in enumerate(given)]
+            return self._made(given, family("rewards"), ("rewards",))
+        return [self._made(one, family("rewards"), ("rewards", str(number))) for number, one in enumerate(given)]
 
-    def _one_reward(self, table: Any, place: Place) -> Any:
-        make, settings = self._chosen(table, family("rewards"), place)
+    def _made(self, table: Any, kinds: dict[str, Any], place: Place) -> Any:
+        """The setting of a family that a table describes."""
+        make, settings = self._chosen(table, kinds, place)
         return self._call(make, settings, place)
 
     def _chosen(self, table: Any, kinds: dict[str, Any], place: Place) -> tuple[Callable[..., Any], dict[str, Any]]:
@@ -216,14 +213,12 @@ class Reader:
         if isinstance(settings.get("preference"), dict):
             given = {key: entry for key, entry in settings["preference"].items() if key != "type"}
             settings["preference"] = self._call(preference_named if "name" in given else Preference, given, place)
-        found: Guardrail = self._call(Guardrail, settings, place)
-        return found
+        return self._call(Guardrail, settings, place)
 
     def _nested(self, entry: Any, kinds: str, place: Place) -> Any:
         known = family(kinds)
         known = {"Betting": known["Betting"]} if place[-1] == "evidence" else known  # the band that is evidence, too
-        kind, settings = self._chosen(entry, known, place)
-        return self._call(kind, settings, place)
+        return self._made(entry, known, place)
 
     def _beside(self) -> None:
         """From here on, modules beside the spec can be imported."""

@@ -235,7 +235,7 @@ def mcp_command(
 
 
 def _address(settings: Path | None, database: str) -> str:
-    """The database of a command that is given as the service's is."""
+    """The database that a command names, or else that of the settings."""
     from allais.serve.settings_file import read_settings
 
     return database or read_settings(settings).database

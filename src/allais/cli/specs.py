@@ -104,12 +104,10 @@ class _SearchReader(Reader):
         elif isinstance(given.get("arms"), str):
             given["arms"] = self._listed(given["arms"])
         if "command" in given:
-            command: Problem = self._call(Program, {"folder": str(self._path.resolve().parent), **given}, ("problem",))
-            return command
+            return self._call(Program, {"folder": str(self._path.resolve().parent), **given}, ("problem",))
         self._require_known(given, ("function", "arms", "grid"), ("problem",))
         given["f"] = self._function(given.pop("function"))
-        found: Problem = self._call(Simulator, given, ("problem",))
-        return found
+        return self._call(Simulator, given, ("problem",))
 
     def _grid(self, given: Any) -> list[Option]:
         """Every combination of the lists of a table."""
@@ -153,8 +151,7 @@ class _SearchReader(Reader):
         if not callable(getattr(module, name, None)):
             there = [key for key, thing in vars(module).items() if inspect.isfunction(thing)]
             self._refuse(("problem", "function"), f"{module.__name__} has no function {name!r}.{nearest(name, there)}")
-        found: Callable[..., Any] = getattr(module, name)
-        return found
+        return getattr(module, name)
 
     def _stopping_policy(self) -> Policy:
         policies = family("policy")

@@ -75,8 +75,7 @@ requests_log = logging.getLogger("allais.serve.requests")
 
 def service_of(request: Request) -> Service:
     """The service behind a call."""
-    service: Service = request.app.state.service
-    return service
+    return request.app.state.service
 
 
 def given_key(headers: Mapping[bytes, bytes]) -> str:

@@ -86,8 +86,7 @@ def policy_from(settings: ExperimentSettings) -> Policy:
         document["floor"] = _floors(document["floor"], settings.arms)
     if isinstance(document.get("guardrails"), list):
         document["guardrails"] = [_guardrail(one) for one in document["guardrails"]]
-    found: Policy = setting_from("policy", document)
-    return found
+    return setting_from("policy", document)
 
 
 def _floors(given: dict[str, Any], arms: list[str]) -> list[Any]:

@@ -115,8 +115,7 @@ def _checked(file: dict[str, Any]) -> dict[str, Any]:
         raise Refused(422, "this content is not a preference file. Send the whole file.")
     if file.get("checksum") != checksum(file):
         raise Refused(422, "a preference file must match its checksum; this one is damaged. Use a backup.")
-    document: dict[str, Any] = file["preference"]
-    return document
+    return file["preference"]
 
 
 AT_A_TIME = 2_000  # rows in one transaction: others wait for it

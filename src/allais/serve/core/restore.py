@@ -216,8 +216,7 @@ def decision_by_key(connection: Connection, experiment: int, key: str) -> Row[An
 
 def detail_of(text: str | None) -> dict[str, Any]:
     """What else is known about a decision."""
-    found: dict[str, Any] = json.loads(text or "{}")
-    return found
+    return json.loads(text or "{}")
 
 
 def preference_numbered(connection: Connection, number: int) -> Preference:
@@ -226,8 +225,7 @@ def preference_numbered(connection: Connection, number: int) -> Preference:
     row = connection.execute(wanted).one_or_none()
     if row is None or digest_of(row.document) != row.digest:
         raise ValueError(f"preference {number}, which an event names, is damaged or missing")
-    found: Preference = from_spec(json.loads(row.document))
-    return found
+    return from_spec(json.loads(row.document))
 
 
 PEOPLE = select(people, preferences.c.id, preferences.c.document).join(preferences)

@@ -96,8 +96,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
 def _dashboard(request: Request) -> Dashboard:
-    dashboard: Dashboard = request.app.state.dashboard
-    return dashboard
+    return request.app.state.dashboard
 
 
 def viewer(request: Request, scope: str = "read", about: str | None = None) -> Key:
