@@ -1,4 +1,4 @@
-"""The package as a whole: its names, its documentation, its start, and the main job."""
+"""The package as a whole: its names, its documentation, and its start."""
 
 import ast
 import dataclasses
@@ -48,14 +48,6 @@ def test_commands_start_without_what_they_run():
     code = f"import sys, allais.cli.app; print([name for name in {heavy} if name in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
-
-
-def test_the_main_job_says_where_its_report_is(tmp_path):
-    command = [sys.executable, "-m", "allais.cli", "paper", "run", "weight", "--workers", "1", "--out", str(tmp_path)]
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
-    page = tmp_path / "quick-1" / "report.html"
-    assert f"The report is in {page}" in result.stdout
-    assert "inverted S" in page.read_text()
 
 
 def test_every_field_of_a_class_is_read_somewhere():
