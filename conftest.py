@@ -1,12 +1,16 @@
 """Examples in docstrings may use the public names and numpy without importing them; those of pages run as pasted."""
 
 import gc
+import os
 from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import settings
+
+# numba colours messages that nobody sees, which takes a twentieth of all compiling; read when it is imported
+os.environ.setdefault("NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING", "1")
 
 # the same examples in every run, and no limit on time: a first call may compile
 settings.register_profile("allais", deadline=None, derandomize=True)

@@ -9,7 +9,8 @@ from collections import Counter
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from tests.sources import ROOT, parsed
+
 SOURCE = ROOT / "src"
 LIMITS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["allais"]
 SHAPE, LATE = LIMITS["architecture"], LIMITS["late-imports"]
@@ -20,11 +21,6 @@ def named(path: Path) -> str:
 
 
 MODULES = {named(path): path for path in sorted((SOURCE / "allais").rglob("*.py"))}
-
-
-@cache
-def tree(module: str) -> ast.Module:
-    return ast.parse(MODULES[module].read_text(encoding="utf-8"))
 
 
 def within(found: dict[str, int], most: str) -> list[str]:
@@ -49,7 +45,7 @@ def test_a_module_is_read_at_one_sitting():
 
 @cache
 def classes(module: str) -> dict[str, ast.ClassDef]:
-    return {node.name: node for node in tree(module).body if isinstance(node, ast.ClassDef)}
+    return {node.name: node for node in parsed(MODULES[module]).body if isinstance(node, ast.ClassDef)}
 
 
 @cache
@@ -57,7 +53,7 @@ def imported(module: str) -> dict[str, tuple[str, str]]:
     """What a module imports from modules of ours: where each name comes from, and what it is called there."""
     return {
         alias.asname or alias.name: (node.module, alias.name)
-        for node in reversed(list(ast.walk(tree(module))))
+        for node in reversed(list(ast.walk(parsed(MODULES[module]))))
         if isinstance(node, ast.ImportFrom) and node.module in MODULES
         for alias in node.names
     }
@@ -104,7 +100,7 @@ def imports(module: str, late: bool) -> list[str]:
             found += visit(child, inside or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef))
         return found
 
-    return visit(tree(module), False)
+    return visit(parsed(MODULES[module]), False)
 
 
 def covers(pattern: str, name: str) -> bool:

@@ -1,12 +1,12 @@
 """What only some work needs may be missing: everything else runs, and one sentence says what to install."""
 
 import json
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+
+from tests.forks import forks
 
 ROOT = Path(__file__).parents[1]
 BLOCK = """
@@ -17,6 +17,7 @@ class Absent:
         if name.partition(".")[0] in {names}:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 
+assert not {names} & {{name.partition(".")[0] for name in sys.modules}}
 sys.meta_path.insert(0, Absent())
 """
 OPTIONAL = (
@@ -73,17 +74,18 @@ LiveView()
 """
 
 
-def run(code, *absent, cwd):
-    whole = BLOCK.format(names=absent) + code
-    return subprocess.run([sys.executable, "-c", whole], capture_output=True, text=True, cwd=cwd, check=False)
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Runs code where some packages are absent."""
+    with forks(tmp_path_factory.mktemp("said"), "numpy", "numba", "scipy.special", "jinja2") as started:
+        yield lambda code, *absent, cwd: started.run(BLOCK.format(names=set(absent) or "set()") + code, cwd)
 
 
-def command(*words, absent, cwd):
-    code = f"sys.argv = {['allais', *words]!r}\nfrom allais.cli import main\nmain()\n"
-    return run(code, absent, cwd=cwd)
+def command(*words):
+    return f"sys.argv = {['allais', *words]!r}\nfrom allais.cli import main\nmain()\n"
 
 
-def test_a_learner_a_simulation_and_a_report_need_none_of_them(tmp_path):
+def test_a_learner_a_simulation_and_a_report_need_none_of_them(run, tmp_path):
     done = run(LEARNER, *OPTIONAL, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == [1, True, [50, 50]]
@@ -103,15 +105,15 @@ def test_a_learner_a_simulation_and_a_report_need_none_of_them(tmp_path):
     ],
     ids=["picture", "table", "live view", "routes", "list of routes", "population", "frame"],
 )
-def test_a_missing_package_is_a_sentence_that_names_the_extra(tmp_path, code, thing, absent, extra):
+def test_a_missing_package_is_a_sentence_that_names_the_extra(run, tmp_path, code, thing, absent, extra):
     done = run(code, absent, cwd=tmp_path)
     sentence = f"{thing} needs {absent}, which is not installed. Run in the folder of allais: pip install '.[{extra}]'."
     assert done.stderr.splitlines()[-1] == f"allais.errors.MissingExtra: {sentence}"
 
 
 @pytest.mark.parametrize("absent", ["typer", "rich"])
-def test_the_command_itself_says_what_it_needs(tmp_path, absent):
-    done = command("--version", absent=absent, cwd=tmp_path)
+def test_the_command_itself_says_what_it_needs(run, tmp_path, absent):
+    done = run(command("--version"), absent, cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr == (
         f"error: the command line needs {absent}, which is not installed. "
@@ -128,12 +130,12 @@ def test_the_command_itself_says_what_it_needs(tmp_path, absent):
     ],
     ids=["value", "paper", "cluster"],
 )
-def test_a_command_that_needs_more_says_so_before_it_works(tmp_path, words, absent, extra):
+def test_a_command_that_needs_more_says_so_before_it_works(run, tmp_path, words, absent, extra):
     (tmp_path / "spec.toml").write_text(
         '[problem.lotteries]\nA = "1:1"\nB = "0:1"\n\n[preference]\ngains = { type = "Identity" }\n\n'
         '[policy]\ntype = "WSR"\nbudget = 10\n'
     )
-    done = command(*words, absent=absent, cwd=tmp_path)
+    done = run(command(*words), absent, cwd=tmp_path)
     assert done.returncode == 2, done.stderr
     assert done.stderr.count("\n") == 1
     assert done.stderr.endswith(
@@ -141,7 +143,7 @@ def test_a_command_that_needs_more_says_so_before_it_works(tmp_path, words, abse
     )
 
 
-def test_a_package_that_is_there_and_broken_is_not_called_missing(tmp_path):
+def test_a_package_that_is_there_and_broken_is_not_called_missing(run, tmp_path):
     (tmp_path / "networkx.py").write_text("import no_such_part_of_it\n")
     code = f"import sys\nsys.path.insert(0, {str(tmp_path)!r})\n{ROUTES}"
     done = run(code, cwd=tmp_path)

@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 import allais
+from tests.sources import ROOT, parsed
 
-ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
@@ -134,7 +134,7 @@ def names_in_use() -> set[str]:
     """Every name that the code defines, imports or uses, and the words of its settings."""
     names = set(dir(builtins)) | {"allais"}
     for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path) if "src" in path.parts else ast.parse(path.read_text(encoding="utf-8"))):
             for field in ("id", "attr", "name", "arg"):
                 names.add(str(getattr(node, field, "")))
             if isinstance(node, ast.Constant) and isinstance(node.value, str):

@@ -10,6 +10,7 @@ import pytest
 
 import allais
 from allais._kernels import compiling
+from tests.sources import parsed
 
 PACKAGE = Path(allais.__file__).parent
 MAKERS = {"kernel", "late", "loop", "loose_kernel", "routine", "verb", "by_reference", "of"}
@@ -26,7 +27,7 @@ def name_of(decorator: ast.expr) -> str:
 
 def used_by_kernels(path: Path) -> set[str] | None:
     """The modules of this package from which a module's kernels use names; None where it has no kernels."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = parsed(path)
     kernels = [
         one
         for one in ast.walk(tree)

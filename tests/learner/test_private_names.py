@@ -1,20 +1,15 @@
 """A learner is an interface, an engine and a journal; what is private to them is read by nobody else."""
 
 import ast
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 import allais
+from tests.sources import parsed
 
 SOURCE = Path(allais.__file__).parent
 INSIDE = SOURCE / "learner"
-
-
-@cache
-def parsed(path):
-    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def is_private(name):

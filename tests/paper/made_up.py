@@ -1,5 +1,7 @@
 """Results of every experiment in no time: made-up findings of each kind, figures and facts."""
 
+from functools import cache
+
 from allais.paper.experiments import BY_NAME, ExperimentResult, Finding, ResultTable
 from allais.paper.report import drawing
 from allais.paper.runner import Stored
@@ -21,6 +23,7 @@ TABLE = ResultTable(
 )
 
 
+@cache
 def figure(name, height=3.6):
     with drawing(name, f"{name}: a line, and the paper's own value (erratum 21).", height) as picture:
         picture.axes.plot([0, 1], [0, 1], label="W-UCB")

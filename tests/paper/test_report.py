@@ -162,6 +162,7 @@ def test_numbers_show_the_digits_that_their_errors_leave():
 
 def test_the_folder_of_a_report_holds_only_what_is_named(folder):
     assert {path.name for path in Path(folder).iterdir()} == {"results", "figures", "report.html", "results.md"}
+    assert "inverted S" in (folder / "report.html").read_text()
 
 
 def test_a_report_that_is_there_already_is_left_as_it_is(folder, tmp_path):

@@ -71,19 +71,19 @@ POLICIES = [
     PairwiseScreening(PEOPLE, delta=0.1, rarest=0.05),
     PairwiseScreening(ROUTES, UNIT, delta=0.1, rarest=0.2, tolerance=0.01),
     PairwiseScreening(ROUTES, UNIT, delta=0.001, rarest=0.01, common_random_numbers=True),
-    WOCBA(PEOPLE, budget=1_500, rarest=0.05),
-    ExploreFirstGreedy(PEOPLE, budget=1_500),
+    WOCBA(PEOPLE, budget=800, rarest=0.05),
+    ExploreFirstGreedy(PEOPLE, budget=800),
     NPTS(PEOPLE, UNIT, optimism=3),
     LUCB(UNIT, delta=0.1),
     WELUCB(PEOPLE, UNIT, delta=0.1),
     WSR(PEOPLE, budget=20_000),
     WSR(ROUTES, budget=5_000),
-    SR(budget=2_000),
+    SR(budget=800),
     SequentialHalving(PEOPLE, budget=20_000),
     SequentialHalving(ROUTES, budget=5_000),
     PatientRejects(PEOPLE, budget=20_000),
     PatientRejects(ROUTES, budget=5_000, floor=0.25),
-    PatientTopTwo(PEOPLE, budget=1_500, rewards=UNIT),
+    PatientTopTwo(PEOPLE, budget=800, rewards=UNIT),
     PatientTopTwo(ROUTES, budget=5_000, rewards=Finite([0, 0.2, 1]), floor=0.1),
     PatientTopTwo(PEOPLE, budget=800, rewards=SubGaussian(1.0, 2.0)),
     UniformSampling(PEOPLE, budget=5_000),
@@ -97,7 +97,7 @@ POLICIES = [
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: f"{policy.name}")
 def test_learner_and_loop_choose_alike(policy):
-    testing.check_policy(policy, rounds=2_000)
+    testing.check_policy(policy, rounds=1_000)
 
 
 @pytest.mark.slow
@@ -121,7 +121,7 @@ def test_learner_and_loop_choose_alike_for_20000_rounds(policy):
 )
 def test_unbounded_rewards_work_through_the_truncated_estimator(policy):
     # every outcome is new, so a round costs as many weights as there were rounds
-    testing.check_policy(policy, rounds=3_000)
+    testing.check_policy(policy, rounds=1_200)
 
 
 @pytest.mark.parametrize(

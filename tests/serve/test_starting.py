@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-
 import pytest
 from sqlalchemy import text
 
 from allais.serve.store.database import Database
+from tests.forks import forks
 
 SETTINGS = '[experiments.routes]\narms = ["a"]\npolicy = {{type = "{policy}"}}\n'
 CASES = [
@@ -21,27 +17,7 @@ CASES = [
     (["--database", "newer.db", "--port", "0"], "error: a database must be of this version or an older one"),
     (["--host", "192.0.2.1", "--port", "0"], "error: a service needs an address that is free; 192.0.2.1:0 is not"),
 ]
-# each start in a process of its own, which has loaded everything already
-STARTS = """
-import json, os, sys
-import allais.serve.running
-from allais.cli import main
-
-codes = []
-for number, words in enumerate(json.loads(sys.argv[1])):
-    child = os.fork()
-    if not child:
-        os.dup2(os.open(f"{number}.said", os.O_WRONLY | os.O_CREAT), 2)
-        sys.argv = ["allais", "serve", *words]
-        try:
-            main()
-        except SystemExit as end:
-            sys.stderr.flush()
-            os._exit(end.code)
-        os._exit(0)
-    codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-print(codes)
-"""
+START = "import sys; from allais.cli import main; sys.argv = {words!r}; main()"
 
 
 @pytest.fixture(scope="module")
@@ -56,15 +32,9 @@ def ends(tmp_path_factory):
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
         connection.commit()
     newer.dispose()
-    cases = [words for words, _ in CASES]
-    if not hasattr(os, "fork"):
-        alone = [sys.executable, "-m", "allais.cli", "serve"]
-        ended = [subprocess.run([*alone, *words], cwd=folder, capture_output=True, text=True) for words in cases]
-        return [(one.returncode, one.stderr) for one in ended]
-    command = [sys.executable, "-c", STARTS, json.dumps(cases)]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=True)
-    said = [(folder / f"{number}.said").read_text() for number in range(len(cases))]
-    return list(zip(json.loads(done.stdout.splitlines()[-1]), said, strict=True))
+    with forks(folder, "allais.serve.running", "allais.cli") as started:
+        ended = [started.run(START.format(words=["allais", "serve", *words]), folder) for words, _ in CASES]
+    return [(one.returncode, one.stderr) for one in ended]
 
 
 @pytest.mark.parametrize("number", range(len(CASES)), ids=lambda number: CASES[number][1].removeprefix("error: "))
