@@ -5,13 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import os
-import resource
 import statistics
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
@@ -23,7 +20,8 @@ from allais._checks import FloatArray
 from allais.people import Choices, Family, Interview, posterior, study
 from allais.people.interview.files import planned
 from allais.people.interview.study import answer_of
-from allais.report.markup import markdown_table
+from benchmarks.tables import Table, with_error
+from benchmarks.timing import apart
 
 FAMILY = Family(stake=100.0)
 PEOPLE, QUESTIONS = 60, 20
@@ -48,44 +46,36 @@ def run() -> str:
     ours = _apart(asked_by_us, truths)
     random = _apart(asked_at_random, truths)
     grid = _apart(asked_by_grid, truths)
-    rows = [
-        _row("allais: particles", ours, truths),
-        _row("random questions, same posterior", random, truths),
-        _row("a grid of 10,000 points", grid, truths),
-        _row("the page, fitted by the library", _apart(asked_by_page, truths), truths),
-    ]
-    print(rows, flush=True)
+    table = Table("questions chosen by", "error after 20", "one question, CPU", "memory")
+    table.add(*_row("allais: particles", ours, truths))
+    table.add(*_row("random questions, same posterior", random, truths))
+    table.add(*_row("a grid of 10,000 points", grid, truths))
+    table.add(*_row("the page, fitted by the library", _apart(asked_by_page, truths), truths))
     theirs, how = _adopy(truths)
     if theirs is None:
         note = f" adopy was not there ({ADOPY} names no Python that has it): the grid is ours, of its kind."
     else:
-        rows.append(_row("adopy 0.4.1, the same grid", theirs, truths))
+        table.add(*_row("adopy 0.4.1, the same grid", theirs, truths))
         both = zip(theirs.asked, grid.asked, strict=True)
         alike = sum(one == other for mine, yours in both for one, other in zip(mine, yours, strict=True))
         note = (
             " The grid is ours, of adopy's kind; adopy itself was given the same candidates, the same grid and the "
             f"same people, and {alike:,} of its {PEOPLE * QUESTIONS:,} questions were those of ours. {how}"
         )
-    header = ("questions chosen by", "error after 20", "one question, CPU", "memory")
-    nearer = [_share(ours, other, truths) for other in (random, grid)]
-    claims = [
-        ("a question under 100 ms", f"{ours.milliseconds:.0f} ms of CPU", _verdict(ours.milliseconds < 100.0)),
-        ("memory under 300 MB", f"{ours.memory:.0f} MB", _verdict(ours.memory < 300.0)),
-        ("error below that of random questions", nearer[0], _verdict(_better(ours, random, truths))),
-        ("error below that of the grid", nearer[1], _verdict(_better(ours, grid, truths))),
-    ]
-    if theirs is not None:
-        gap = _share(ours, theirs, truths)
-        claims.append(("error below that of adopy", gap, _verdict(_better(ours, theirs, truths))))
-    shown = markdown_table(header, rows)
-    held = markdown_table(("of interviews", "measured", "holds"), claims)
+    claims = Table("of interviews", "measured", "holds")
+    claims.add("a question under 100 ms", f"{ours.milliseconds:.0f} ms of CPU", ours.milliseconds < 100.0)
+    claims.add("memory under 300 MB", f"{ours.memory:.0f} MB", ours.memory < 300.0)
+    for name, other in (("random questions", random), ("the grid", grid), ("adopy", theirs)):
+        if other is not None:
+            what = f"error below that of {name}"
+            claims.add(what, _share(ours, other, truths), _better(ours, other, truths))
     served = study(n_people=SERVED, n_questions=QUESTIONS, seed=2)
     preface = (
         f"{PEOPLE} people from the prior of four parameters, {QUESTIONS} of 1,000 candidate questions, no checks. The "
         "error is the root mean square over parameters, in spreads of the prior (1 is no better than knowing nothing), "
         "with its standard error over people."
     )
-    return f"## Interviews\n\n{preface}{note}\n\n{shown}\n\n{held}\n\n{served}"
+    return f"## Interviews\n\n{preface}{note}\n\n{table}\n\n{claims}\n\n{served}"
 
 
 def _errors(found: Recovered, truths: FloatArray) -> FloatArray:
@@ -94,11 +84,10 @@ def _errors(found: Recovered, truths: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt(np.square(apart).mean(axis=1)))
 
 
-def _row(name: str, found: Recovered, truths: FloatArray) -> list[str]:
+def _row(name: str, found: Recovered, truths: FloatArray) -> tuple[str, ...]:
     errors = _errors(found, truths)
     shown = "none" if found.milliseconds == 0.0 else f"{found.milliseconds:.0f} ms"
-    error = f"{errors.mean():.3f} ± {errors.std(ddof=1) / np.sqrt(len(errors)):.3f}"
-    return [name, error, shown, f"{found.memory:.0f} MB"]
+    return name, with_error(errors, ".3f"), shown, f"{found.memory:.0f} MB"
 
 
 def _difference(ours: Recovered, other: Recovered, truths: FloatArray) -> FloatArray:
@@ -108,7 +97,7 @@ def _difference(ours: Recovered, other: Recovered, truths: FloatArray) -> FloatA
 
 def _share(ours: Recovered, other: Recovered, truths: FloatArray) -> str:
     gap = _difference(ours, other, truths)
-    return f"lower by {gap.mean():.3f} ± {gap.std(ddof=1) / np.sqrt(len(gap)):.3f}, person by person"
+    return f"lower by {with_error(gap, '.3f')}, person by person"
 
 
 def _better(ours: Recovered, other: Recovered, truths: FloatArray) -> bool:
@@ -116,20 +105,10 @@ def _better(ours: Recovered, other: Recovered, truths: FloatArray) -> bool:
     return bool(gap.mean() > 2.0 * gap.std(ddof=1) / np.sqrt(len(gap)))
 
 
-def _verdict(holds: bool) -> str:
-    return "yes" if holds else "NO"
-
-
 def _apart(task: Any, truths: FloatArray) -> Recovered:
     """In a process of its own, so that its memory is its own."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        places, milliseconds, *asked = pool.submit(task, truths).result()
-        memory = pool.submit(_resident).result()
+    (places, milliseconds, *asked), memory = apart(task, truths)
     return Recovered(places, milliseconds, memory, *asked)
-
-
-def _resident() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
 
 def asked_by_us(truths: FloatArray) -> tuple[FloatArray, float]:
