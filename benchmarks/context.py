@@ -92,58 +92,27 @@ def _problems() -> dict[str, tuple[ContextualBandit, Preference]]:
 
         return {k: brings(one) for k, one in enumerate(each)}
 
+    same_mean = arms(
+        lambda c: (15.0, 1.0), lambda c: (15.0, 6.0 if rain(c) else 0.5), lambda c: (15.0, 0.5 if rain(c) else 6.0)
+    )
+    interaction = arms(
+        lambda c: (17.0 if same(c) else 13.0, 2.0), lambda c: (13.0 if same(c) else 17.0, 2.0), lambda c: (13.0, 2.0)
+    )
+    useless = arms(
+        lambda c: (19.0 if low(c) else 15.0, 2.0), lambda c: (15.0 if low(c) else 19.0, 2.0),
+        lambda c: (19.0 if high(c) else 13.0, 2.0),
+    )  # fmt: skip
+    rare = arms(lambda c: (15.0, 2.0), lambda c: (13.0, 2.0), lambda c: (19.0 if seldom(c) else 11.0, 2.0))
+    nothing = arms(lambda c: (15.0, 1.0), lambda c: (15.0, 3.0), lambda c: (15.5, 6.0))
     return {
-        "the tail depends on the context, the mean does not (CVaR .1)": (
-            ContextualBandit(
-                _weather,
-                arms(
-                    lambda c: (15.0, 1.0),
-                    lambda c: (15.0, 6.0 if rain(c) else 0.5),
-                    lambda c: (15.0, 0.5 if rain(c) else 6.0),
-                ),
-                _one_hot(rain),
-            ),
-            TAIL,
-        ),
-        "an interaction of two features (mean)": (
-            ContextualBandit(
-                _numbers(3),
-                arms(
-                    lambda c: (17.0 if same(c) else 13.0, 2.0),
-                    lambda c: (13.0 if same(c) else 17.0, 2.0),
-                    lambda c: (13.0, 2.0),
-                ),
-                _one_hot(same),
-            ),
-            MEAN,
-        ),
-        "20 useless features beside 2 (mean)": (
-            ContextualBandit(
-                _numbers(22),
-                arms(
-                    lambda c: (19.0 if low(c) else 15.0, 2.0),
-                    lambda c: (15.0 if low(c) else 19.0, 2.0),
-                    lambda c: (19.0 if high(c) else 13.0, 2.0),
-                ),
-                _one_hot(low, high),
-            ),
-            MEAN,
-        ),
-        "an arm that is the best in one context of ten, and by far the worst on average (mean)": (
-            ContextualBandit(
-                _numbers(5),
-                arms(lambda c: (15.0, 2.0), lambda c: (13.0, 2.0), lambda c: (19.0 if seldom(c) else 11.0, 2.0)),
-                _one_hot(seldom),
-            ),
-            MEAN,
-        ),
-        "nothing depends on the context (CVaR .1)": (
-            ContextualBandit(
-                _numbers(5), arms(lambda c: (15.0, 1.0), lambda c: (15.0, 3.0), lambda c: (15.5, 6.0)), _one_hot()
-            ),
-            TAIL,
-        ),
-    }
+        "the tail depends on the context, the mean does not (CVaR .1)":
+            (ContextualBandit(_weather, same_mean, _one_hot(rain)), TAIL),
+        "an interaction of two features (mean)": (ContextualBandit(_numbers(3), interaction, _one_hot(same)), MEAN),
+        "20 useless features beside 2 (mean)": (ContextualBandit(_numbers(22), useless, _one_hot(low, high)), MEAN),
+        "an arm that is the best in one context of ten, and by far the worst on average (mean)":
+            (ContextualBandit(_numbers(5), rare, _one_hot(seldom)), MEAN),
+        "nothing depends on the context (CVaR .1)": (ContextualBandit(_numbers(5), nothing, _one_hot()), TAIL),
+    }  # fmt: skip
 
 
 def _synthetic(title: str) -> str:

@@ -42,7 +42,7 @@ class Choices:
     amount that the person finds as good. A row has a count: "12 of 30 took it" are two rows, whose likelihood is
     binomial up to a constant factor. Make one by `lottery_or_sure`,
     `mixed_gambles`, `certainty_equivalents`, `from_table`, `from_rows` or `read`. If rows cannot be read, one message
-    says which and why. Blanks around a person's name do not count.
+    says which and why. Blanks around a person's name are ignored.
 
     Args:
         people: The names of the people.
