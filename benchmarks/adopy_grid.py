@@ -72,7 +72,7 @@ def main() -> None:
             mine.append(index)
         means.append(engine.post_mean.tolist())
         asked.append(mine)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
     found = {"means": means, "asked": asked, "seconds": seconds, "memory": memory, "numpy": np.__version__,
              "patched": PATCHED}  # fmt: skip
     with open(sys.argv[2], "w") as file:

@@ -12,7 +12,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -110,16 +111,21 @@ def run(tree: Path, code: str, cache: str | None = None, words: Sequence[str] = 
     environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
     if cache is not None:
         environment["ALLAIS_CACHE_DIR"] = cache
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code, *words],
-        env=environment,
-        cwd=tree,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    command = [sys.executable, "-W", "ignore", "-c", code, *words]
+    done = subprocess.run(command, env=environment, cwd=tree, capture_output=True, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
+
+
+@contextmanager
+def older(revision: str, folder: str) -> Iterator[Path]:
+    """Within: the tree of an older commit, in a folder."""
+    tree = Path(folder) / "tree"
+    subprocess.run(["git", "worktree", "add", "--detach", str(tree), revision], cwd=ROOT, check=True)
+    try:
+        yield tree
+    finally:
+        subprocess.run(["git", "worktree", "remove", "--force", str(tree)], cwd=ROOT, check=True)
 
 
 def main() -> None:
@@ -127,21 +133,16 @@ def main() -> None:
     if len(sys.argv) < 2:
         raise SystemExit("a revision is needed; usage: python -m benchmarks.against REVISION [WORD ...]")
     words = sys.argv[2:]
-    with tempfile.TemporaryDirectory() as folder:
-        other = Path(folder) / "tree"
-        subprocess.run(["git", "worktree", "add", "--detach", str(other), sys.argv[1]], cwd=ROOT, check=True)
-        try:
-            best: list[dict[str, float]] = [{}, {}]
-            for turn in range(TURNS + 1):  # the first fills the caches
-                for place, tree in zip(best, (other, ROOT), strict=True):
-                    for name, seconds in run(tree, SNIPPET, words=words).items():
-                        place[name] = min(seconds, place.get(name, float("inf")) if turn > 1 else seconds)
-            for turn in range(0 if words else 2):
-                for number, (place, tree) in enumerate(zip(best, (other, ROOT), strict=True)):
-                    for name, seconds in run(tree, COLD, f"{folder}/cache-{turn}-{number}").items():
-                        place[name] = min(seconds, place.get(name, float("inf")))
-        finally:
-            subprocess.run(["git", "worktree", "remove", "--force", str(other)], cwd=ROOT, check=True)
+    best: list[dict[str, float]] = [{}, {}]
+    with tempfile.TemporaryDirectory() as folder, older(sys.argv[1], folder) as other:
+        for turn in range(TURNS + 1):  # the first fills the caches
+            for place, tree in zip(best, (other, ROOT), strict=True):
+                for name, seconds in run(tree, SNIPPET, words=words).items():
+                    place[name] = min(seconds, place.get(name, float("inf")) if turn > 1 else seconds)
+        for turn in range(0 if words else 2):
+            for number, (place, tree) in enumerate(zip(best, (other, ROOT), strict=True)):
+                for name, seconds in run(tree, COLD, f"{folder}/cache-{turn}-{number}").items():
+                    place[name] = min(seconds, place.get(name, float("inf")))
     before, now = best
     rows = [(name, f"{before[name]:.3g} s", f"{now[name]:.3g} s", f"{now[name] / before[name]:.2f}") for name in now]
     print(markdown_table(("what", sys.argv[1], "here", "ratio"), rows))

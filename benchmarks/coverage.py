@@ -25,9 +25,9 @@ from allais.bands import Asymptotic
 from allais.bands.base import refresh, widen
 from allais.policies.core.knowledge import worth_of
 from allais.preferences.valuation import tail
-from allais.report.markup import markdown_table
 from allais.samples.layout import grown
 from allais.samples.memory import empty_memory, insert, is_full, measure
+from benchmarks.tables import Table, error_of_share
 
 DELTA, RAREST = 0.05, 0.002
 MANY, FEW = (400, 100_000), (200, 20_000)  # streams, and samples of each
@@ -126,15 +126,22 @@ def rows_of(k: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return (name, *(f"{ever:.3f}" for ever, _, _ in shares), str(streams), f"{samples:,}"), (name, *of_alarm)
 
 
-def section(rows: list[tuple[tuple[str, ...], tuple[str, ...]]]) -> str:
-    """The rows with their heading, and what was measured."""
+def run() -> str:
     first = Asymptotic(rarest=RAREST).anytime_rule(expected_value(), []).least(math.log(1.0 / DELTA))
-    header = ("share of streams that ever miss the value", *(name for name, _ in PREFERENCES), "streams", "samples")
-    alarm = [f"{name}: {what}" for name, _ in PREFERENCES for what in ("missed, no alarm", "alarm at the end")]
+    names = [name for name, _ in PREFERENCES]
+    table = Table("share of streams that ever miss the value", *names, "streams", "samples")
+    alarms = Table(
+        "share of streams", *(f"{name}: {what}" for name in names for what in ("missed, no alarm", "alarm at the end"))
+    )
+    for k, (name, *_) in enumerate(DISTRIBUTIONS):
+        row, of_alarm = rows_of(k)
+        table.add(*row)
+        if name in HEAVY:
+            alarms.add(*of_alarm)
     note = (
         f"`Asymptotic(rarest={RAREST:g})` at delta = {DELTA:g}. A share of {DELTA:g} has a standard error of "
-        f"{math.sqrt(DELTA * (1.0 - DELTA) / MANY[0]):.3f} over {MANY[0]} streams and of "
-        f"{math.sqrt(DELTA * (1.0 - DELTA) / FEW[0]):.3f} over {FEW[0]}. Looks begin at {first:,} samples, "
+        f"{error_of_share(DELTA, MANY[0]):.3f} over {MANY[0]} streams and of "
+        f"{error_of_share(DELTA, FEW[0]):.3f} over {FEW[0]}. Looks begin at {first:,} samples, "
         f"and come each time there are {STEP - 1.0:.0%} more."
     )
     said = (
@@ -142,15 +149,4 @@ def section(rows: list[tuple[tuple[str, ...], tuple[str, ...]]]) -> str:
         "as much as if outcomes were normal. Where tails are heavy: streams that miss the value at some look without "
         f"that alarm, and streams with the alarm at their end, of the first {ALARMS}."
     )
-    return "\n\n".join([
-        "## Coverage", note, markdown_table(header, [first for first, _ in rows]),
-        said, markdown_table(("share of streams", *alarm), [second for _, second in rows if second[0] in HEAVY]),
-    ])  # fmt: skip
-
-
-def run() -> str:
-    rows = []
-    for k in range(len(DISTRIBUTIONS)):
-        rows.append(rows_of(k))
-        print(*rows[-1], flush=True)  # it takes minutes
-    return section(rows)
+    return f"## Coverage\n\n{note}\n\n{table}\n\n{said}\n\n{alarms}"

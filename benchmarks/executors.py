@@ -13,7 +13,7 @@ import numpy as np
 
 from allais import WLUCB, Bounded, Preference, Program, Simulator, TverskyKahneman, search
 from allais.problems import Problem
-from allais.report.markup import markdown_table
+from benchmarks.tables import Table
 from benchmarks.timing import bare_speed, fastest
 
 RUN = 0.1  # seconds of a run
@@ -45,34 +45,29 @@ def work() -> None:
 def run() -> str:
     program = Program(f"{sys.executable} -S -c 'import time; time.sleep({RUN}); print({{arm}} * {{seed}} * 0)'", ARMS)
     search(POLICY, Simulator(asleep, ARMS), seed=1, executor=ThreadPoolExecutor(8), max_runs=16)  # compiles
-    rows = [
-        *_busy_rows(),
-        _row("processes, a simulator that sleeps 100 ms", ProcessPoolExecutor, Simulator(asleep, ARMS), 2, 1.8),
-        _row("threads, an external program that sleeps 100 ms", ThreadPoolExecutor, program, 4, 3.5),
-    ]
-    header = ("what", "one worker", "workers", "runs per second", "ratio", "claim", "holds")
-    return "## Workers of `best_arm`, 8 arms, with a journal\n\n" + markdown_table(header, rows)
+    table = Table("what", "one worker", "workers", "runs per second", "ratio", "claim", "holds")
+    _busy(table)
+    _idle(table, "processes, a simulator that sleeps 100 ms", ProcessPoolExecutor, Simulator(asleep, ARMS), 2, 1.8)
+    _idle(table, "threads, an external program that sleeps 100 ms", ThreadPoolExecutor, program, 4, 3.5)
+    return f"## Workers of `best_arm`, 8 arms, with a journal\n\n{table}"
 
 
-def _busy_rows() -> list[tuple[str, ...]]:
+def _busy(table: Table) -> None:
     """Work that fills the cores can be no faster than the cores are, so bare processes are measured in turn with it."""
     ours = [partial(_runs_a_second, ProcessPoolExecutor, Simulator(busy, ARMS), count) for count in (1, 2)]
     bare = [partial(bare_speed, work, RUNS_A_WORKER, count) for count in (1, 2)]
     one, two, alone, pair = fastest(ROUNDS, *ours, *bare)
     held = "yes" if two / one >= 1.8 else f"NO: the cores gave {pair / alone:.2f}"
-    return [
-        ("processes, a simulator that works 100 ms", f"{one:.1f} a second", "2", f"{two:.1f}", f"{two / one:.2f}",
-         "at least 1.8", held),
-        ("the same work in bare processes, in turn with it", f"{alone:.1f} a second", "2", f"{pair:.1f}",
-         f"{pair / alone:.2f}", "", ""),
-    ]  # fmt: skip
+    table.add("processes, a simulator that works 100 ms", f"{one:.1f} a second", "2", f"{two:.1f}",
+              f"{two / one:.2f}", "at least 1.8", held)  # fmt: skip
+    table.add("the same work in bare processes, in turn with it", f"{alone:.1f} a second", "2", f"{pair:.1f}",
+              f"{pair / alone:.2f}", "", "")  # fmt: skip
 
 
-def _row(what: str, kind: Pool, problem: Problem, workers: int, claim: float) -> tuple[str, ...]:
+def _idle(table: Table, what: str, kind: Pool, problem: Problem, workers: int, claim: float) -> None:
     one, many = fastest(2, *(partial(_runs_a_second, kind, problem, count) for count in (1, workers)))
-    ratio = many / one
-    verdict = "yes" if ratio >= claim else "NO"
-    return (what, f"{one:.1f} a second", str(workers), f"{many:.1f}", f"{ratio:.2f}", f"at least {claim}", verdict)
+    table.add(what, f"{one:.1f} a second", str(workers), f"{many:.1f}", f"{many / one:.2f}", f"at least {claim}",
+              many / one >= claim)  # fmt: skip
 
 
 def _runs_a_second(kind: Pool, problem: Problem, workers: int) -> float:

@@ -27,25 +27,19 @@ from allais import (
     TopTwo,
     TverskyKahneman,
     Uniform,
-    simulate,
 )
 from allais.bands import Betting
 from allais.paper.problems import SETUP, THREE
 from allais.policies import Policy, UniformSampling
-from allais.report.markup import markdown_table
-from allais.simulation import Results
+from benchmarks.playing import own_values, played
+from benchmarks.tables import Table, error_of, with_error
 
 BOTH = Preference(TverskyKahneman(0.61), TverskyKahneman(0.69))
 DELTA = 0.05
 
 
 def run() -> str:
-    return "\n\n".join(["## The best arm", _confidence(), by_bets(), _budgets()])
-
-
-def _run(policy: Policy, problem: Bandit, rounds: int, runs: int) -> Results:
-    settings: dict[str, Any] = {"seed": 1, "n_jobs": 2, "checkpoints": [rounds], "progress": False}
-    return simulate(policy, problem, rounds, runs, **settings)
+    return f"## The best arm\n\n{_confidence()}\n\n{by_bets()}\n\n{_budgets()}"
 
 
 # -- at a confidence --------------------------------------------------------------------------------
@@ -73,20 +67,15 @@ def rare_jackpot() -> Bandit:
     return Bandit([Discrete({200: 0.01, 0: 0.99}), Discrete({10: 0.5, 0: 0.5}), Discrete({3: 1.0})])
 
 
-def _own(problem: Bandit) -> list[Finite]:
-    distributions = [lottery.as_finite() for lottery in problem.lotteries]
-    return [Finite(distribution.outcomes) for distribution in distributions if distribution is not None]
-
-
 def _all(problem: Bandit) -> Finite:
-    return Finite(np.concatenate([known.values for known in _own(problem)]))
+    return Finite(np.concatenate([known.values for known in own_values(problem)]))
 
 
 def _cases() -> list[tuple[str, Bandit, Any, int]]:
     """Problems, what is known about their rewards, and how often they are run."""
     coins, disaster, jackpot = twenty_coins(), rare_disaster(), rare_jackpot()
     return [
-        ("three-armed, each arm's values known", THREE, _own(THREE), 100),
+        ("three-armed, each arm's values known", THREE, own_values(THREE), 100),
         ("three-armed, values known", THREE, _all(THREE), 50),
         ("three-armed, bounds known", THREE, Bounded(0, 50), 10),
         ("Setup(*), values known", SETUP, _all(SETUP), 100),
@@ -95,25 +84,21 @@ def _cases() -> list[tuple[str, Bandit, Any, int]]:
         ("20 coins, bounds known", coins, Bounded(0, 1), 10),
         ("20 lotteries, values known", twenty_lotteries(0), Finite([0, 1, 3]), 20),
         ("20 other lotteries, values known", twenty_lotteries(3), Finite([0, 1, 3]), 20),
-        ("rare disaster, each arm's values known", disaster, _own(disaster), 100),
+        ("rare disaster, each arm's values known", disaster, own_values(disaster), 100),
         ("rare disaster, values known", disaster, _all(disaster), 20),
-        ("rare jackpot, each arm's values known", jackpot, _own(jackpot), 100),
+        ("rare jackpot, each arm's values known", jackpot, own_values(jackpot), 100),
         ("rare jackpot, values known", jackpot, _all(jackpot), 20),
     ]  # fmt: skip
 
 
-def _confidence() -> str:
-    rows = []
+def _confidence() -> Table:
+    table = Table("samples at delta = 0.05, with standard errors", "W-LUCB", "top-two", "ratio", "runs", "wrong")
     for name, problem, rewards, runs in _cases():
-        results = [_run(policy(BOTH, rewards, delta=DELTA), problem, 10**8, runs) for policy in (WLUCB, TopTwo)]
-        means = [one.samples.mean() for one in results]
-        errors = [one.samples.std(ddof=1) / math.sqrt(runs) for one in results]
-        shown = [f"{mean:,.0f} ± {error:,.0f}" for mean, error in zip(means, errors, strict=True)]
+        results = [played(policy(BOTH, rewards, delta=DELTA), problem, 10**8, runs) for policy in (WLUCB, TopTwo)]
+        first, second = (one.samples.mean() for one in results)
         wrong = ", ".join(f"{one.error_rate[-1]:.3f}" for one in results)
-        rows.append((name, *shown, f"{means[1] / means[0]:.2f}", str(runs), wrong))
-        print(*rows[-1], flush=True)  # it takes minutes
-    header = ("samples at delta = 0.05, with standard errors", "W-LUCB", "top-two", "ratio", "runs", "wrong")
-    return markdown_table(header, rows)
+        table.add(name, *(with_error(one.samples) for one in results), f"{second / first:.2f}", str(runs), wrong)
+    return table
 
 
 def _continuous() -> list[tuple[str, Bandit, Any]]:
@@ -133,26 +118,22 @@ BET_RUNS, BET_MOST = 20, 100_000  # of each problem, and samples of a run
 FEW_RUNS = 10  # where ratios of many values take a tenth of a second for a look, or bets run to the end
 
 
-def by_bets() -> str:
+def by_bets() -> Table:
     """Top-two by likelihood ratios, by bets, and by what it chooses, on the same outcomes."""
     cases = [(*case[:3], FEW_RUNS if "disaster" in case[0] else BET_RUNS) for case in _cases()]
-    rows = []
-    for name, problem, rewards, runs in [*cases, *((*case, FEW_RUNS) for case in _continuous())]:
-        ways = [TopTwo(BOTH, rewards, delta=DELTA, evidence=way) for way in ("ratios", Betting(), "auto")]
-        found = [_run(policy, problem, BET_MOST, runs) for policy in ways]
-        taken = [one.samples.astype(float) for one in found]
-        better = min(taken[:2], key=np.mean)
-        shown = [f"{one.mean():,.0f} ± {one.std(ddof=1) / math.sqrt(runs):,.0f}" for one in taken]
-        error = (taken[2] - better).std(ddof=1) / math.sqrt(runs) / better.mean()
-        ratio = f"{taken[2].mean() / better.mean():.2f} ± {error:.2f}"
-        wrong = ", ".join(f"{one.error_rate[-1]:.2f}" for one in found)
-        rows.append((name, *shown, ratio, str(runs), wrong))
-        print(*rows[-1], flush=True)
-    header = (
+    table = Table(
         "samples at delta = 0.05", "top-two by ratios", "by bets", "as it chooses", "chosen / the better", "runs",
         "wrong",
     )  # fmt: skip
-    return markdown_table(header, rows)
+    for name, problem, rewards, runs in [*cases, *((*case, FEW_RUNS) for case in _continuous())]:
+        ways = [TopTwo(BOTH, rewards, delta=DELTA, evidence=way) for way in ("ratios", Betting(), "auto")]
+        found = [played(policy, problem, BET_MOST, runs) for policy in ways]
+        taken = [one.samples.astype(float) for one in found]
+        better = min(taken[:2], key=np.mean)
+        ratio = f"{taken[2].mean() / better.mean():.2f} ± {error_of(taken[2] - better) / better.mean():.2f}"
+        wrong = ", ".join(f"{one.error_rate[-1]:.2f}" for one in found)
+        table.add(name, *map(with_error, taken), ratio, str(runs), wrong)
+    return table
 
 
 # -- within a budget --------------------------------------------------------------------------------
@@ -206,8 +187,9 @@ def _bounds(problem: Bandit) -> Bounded | None:
     return Bounded(low, high) if math.isfinite(low) and math.isfinite(high) else None
 
 
-def _budgets() -> str:
-    cases: list[tuple[str, list[Bandit], int, int]] = [
+def budgeted() -> list[tuple[str, list[Bandit], int, int]]:
+    """Problems of one kind, the budget, and how often each problem is run."""
+    return [
         ("16 ordinary arms, 1,000 samples", [ordinary(seed) for seed in range(20)], 1_000, 100),
         ("16 ordinary arms, 2,000 samples", [ordinary(seed) for seed in range(20)], 2_000, 100),
         ("6 continuous arms, 2,000 samples", [continuous(seed) for seed in range(5)], 2_000, 40),
@@ -217,9 +199,15 @@ def _budgets() -> str:
         ("disasters of .01 among 16, 4,000 samples", [disasters_among(16, 0.01)], 4_000, 300),
         ("disasters of .01 among 6, 2,000 samples", [disasters_among(6, 0.01)], 2_000, 500),
     ]
-    rows = []
-    for name, problems, budget, runs in cases:
-        policies = [
+
+
+def _budgets() -> Table:
+    table = Table(
+        "wrong answers within a budget", "patient top-two", "patient rejects", "floor 1/2", "floor 3/4", "W-SR",
+        "sequential halving", "uniform sampling", "standard error at most",
+    )  # fmt: skip
+    for name, problems, budget, runs in budgeted():
+        policies: list[Policy] = [
             PatientRejects(BOTH, budget=budget),
             PatientRejects(BOTH, budget=budget, floor=0.5),
             PatientRejects(BOTH, budget=budget, floor=0.75),
@@ -227,22 +215,23 @@ def _budgets() -> str:
             SequentialHalving(BOTH, budget=budget),
             UniformSampling(BOTH, budget=budget),
         ]
-        wrong = np.array([[_run(one, arms, budget, runs).error_rate[-1] for one in policies] for arms in problems])
-        spread = np.sqrt((wrong * (1.0 - wrong) / runs).sum(axis=0)).max() / len(problems)
+        shares, spread = wrong_shares(policies, problems, budget, runs)
         known = [_bounds(arms) for arms in problems]
         top_two = [
-            _run(PatientTopTwo(BOTH, bounds, budget=budget), arms, budget, runs).error_rate[-1]
+            played(PatientTopTwo(BOTH, bounds, budget=budget), arms, budget, runs).error_rate[-1]
             for arms, bounds in zip(problems, known, strict=True)
             if bounds is not None
         ]
         first = f"{np.mean(top_two):.3f}" if len(top_two) == len(problems) else ""
-        rows.append((name, first, *(f"{share:.3f}" for share in wrong.mean(axis=0)), f"{spread:.3f}"))
-        print(*rows[-1], flush=True)
-    header = (
-        "wrong answers within a budget", "patient top-two", "patient rejects", "floor 1/2", "floor 3/4", "W-SR",
-        "sequential halving", "uniform sampling", "standard error at most",
-    )  # fmt: skip
-    return markdown_table(header, rows)
+        table.add(name, first, *shares, spread)
+    return table
+
+
+def wrong_shares(policies: list[Policy], problems: list[Bandit], budget: int, runs: int) -> tuple[list[str], str]:
+    """The share of wrong answers of each policy, and the largest standard error of these."""
+    wrong = np.array([[played(one, arms, budget, runs).error_rate[-1] for one in policies] for arms in problems])
+    spread = np.sqrt((wrong * (1.0 - wrong) / runs).sum(axis=0)).max() / len(problems)
+    return [f"{share:.3f}" for share in wrong.mean(axis=0)], f"{spread:.3f}"
 
 
 if __name__ == "__main__":  # python -m benchmarks.identify: the part that compares ratios and bets

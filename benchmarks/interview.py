@@ -5,13 +5,10 @@ from __future__ import annotations
 import base64
 import json
 import os
-import resource
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from time import process_time
 from typing import Any, NamedTuple
@@ -23,7 +20,8 @@ from allais._checks import FloatArray
 from allais.people import Choices, Family, Interview, posterior, study
 from allais.people.interview.files import planned
 from allais.people.interview.study import answer_of
-from allais.report.markup import markdown_table
+from benchmarks.tables import Table, with_error
+from benchmarks.timing import apart
 
 FAMILY = Family(stake=100.0)
 PEOPLE, QUESTIONS = 60, 20
@@ -48,44 +46,36 @@ def run() -> str:
     ours = _apart(asked_by_us, truths)
     random = _apart(asked_at_random, truths)
     grid = _apart(asked_by_grid, truths)
-    rows = [
-        _row("allais: particles", ours, truths),
-        _row("random questions, same posterior", random, truths),
-        _row("a grid of 10,000 points", grid, truths),
-        _row("the page, fitted by the library", _apart(asked_by_page, truths), truths),
-    ]
-    print(rows, flush=True)
+    table = Table("questions chosen by", "error after 20", "one question, CPU", "memory")
+    table.add(*_row("allais: particles", ours, truths))
+    table.add(*_row("random questions, same posterior", random, truths))
+    table.add(*_row("a grid of 10,000 points", grid, truths))
+    table.add(*_row("the page, fitted by the library", _apart(asked_by_page, truths), truths))
     theirs, how = _adopy(truths)
     if theirs is None:
         note = f" adopy was not there ({ADOPY} names no Python that has it): the grid is ours, of its kind."
     else:
-        rows.append(_row("adopy 0.4.1, the same grid", theirs, truths))
+        table.add(*_row("adopy 0.4.1, the same grid", theirs, truths))
         both = zip(theirs.asked, grid.asked, strict=True)
         alike = sum(one == other for mine, yours in both for one, other in zip(mine, yours, strict=True))
         note = (
             " The grid is ours, of adopy's kind; adopy itself was given the same candidates, the same grid and the "
             f"same people, and {alike:,} of its {PEOPLE * QUESTIONS:,} questions were those of ours. {how}"
         )
-    header = ("questions chosen by", "error after 20", "one question, CPU", "memory")
-    nearer = [_share(ours, other, truths) for other in (random, grid)]
-    claims = [
-        ("a question under 100 ms", f"{ours.milliseconds:.0f} ms of CPU", _verdict(ours.milliseconds < 100.0)),
-        ("memory under 300 MB", f"{ours.memory:.0f} MB", _verdict(ours.memory < 300.0)),
-        ("error below that of random questions", nearer[0], _verdict(_better(ours, random, truths))),
-        ("error below that of the grid", nearer[1], _verdict(_better(ours, grid, truths))),
-    ]
-    if theirs is not None:
-        gap = _share(ours, theirs, truths)
-        claims.append(("error below that of adopy", gap, _verdict(_better(ours, theirs, truths))))
-    shown = markdown_table(header, rows)
-    held = markdown_table(("of interviews", "measured", "holds"), claims)
+    claims = Table("of interviews", "measured", "holds")
+    claims.add("a question under 100 ms", f"{ours.milliseconds:.0f} ms of CPU", ours.milliseconds < 100.0)
+    claims.add("memory under 300 MB", f"{ours.memory:.0f} MB", ours.memory < 300.0)
+    for name, other in (("random questions", random), ("the grid", grid), ("adopy", theirs)):
+        if other is not None:
+            what = f"error below that of {name}"
+            claims.add(what, _share(ours, other, truths), _better(ours, other, truths))
     served = study(n_people=SERVED, n_questions=QUESTIONS, seed=2)
     preface = (
         f"{PEOPLE} people from the prior of four parameters, {QUESTIONS} of 1,000 candidate questions, no checks. The "
         "error is the root mean square over parameters, in spreads of the prior (1 is no better than knowing nothing), "
         "with its standard error over people."
     )
-    return f"## Interviews\n\n{preface}{note}\n\n{shown}\n\n{held}\n\n{served}"
+    return f"## Interviews\n\n{preface}{note}\n\n{table}\n\n{claims}\n\n{served}"
 
 
 def _errors(found: Recovered, truths: FloatArray) -> FloatArray:
@@ -94,11 +84,10 @@ def _errors(found: Recovered, truths: FloatArray) -> FloatArray:
     return np.asarray(np.sqrt(np.square(apart).mean(axis=1)))
 
 
-def _row(name: str, found: Recovered, truths: FloatArray) -> list[str]:
+def _row(name: str, found: Recovered, truths: FloatArray) -> tuple[str, ...]:
     errors = _errors(found, truths)
     shown = "none" if found.milliseconds == 0.0 else f"{found.milliseconds:.0f} ms"
-    error = f"{errors.mean():.3f} ± {errors.std(ddof=1) / np.sqrt(len(errors)):.3f}"
-    return [name, error, shown, f"{found.memory:.0f} MB"]
+    return name, with_error(errors, ".3f"), shown, f"{found.memory:.0f} MB"
 
 
 def _difference(ours: Recovered, other: Recovered, truths: FloatArray) -> FloatArray:
@@ -108,7 +97,7 @@ def _difference(ours: Recovered, other: Recovered, truths: FloatArray) -> FloatA
 
 def _share(ours: Recovered, other: Recovered, truths: FloatArray) -> str:
     gap = _difference(ours, other, truths)
-    return f"lower by {gap.mean():.3f} ± {gap.std(ddof=1) / np.sqrt(len(gap)):.3f}, person by person"
+    return f"lower by {with_error(gap, '.3f')}, person by person"
 
 
 def _better(ours: Recovered, other: Recovered, truths: FloatArray) -> bool:
@@ -116,20 +105,10 @@ def _better(ours: Recovered, other: Recovered, truths: FloatArray) -> bool:
     return bool(gap.mean() > 2.0 * gap.std(ddof=1) / np.sqrt(len(gap)))
 
 
-def _verdict(holds: bool) -> str:
-    return "yes" if holds else "NO"
-
-
 def _apart(task: Any, truths: FloatArray) -> Recovered:
     """In a process of its own, so that its memory is its own."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        places, milliseconds, *asked = pool.submit(task, truths).result()
-        memory = pool.submit(_resident).result()
+    (places, milliseconds, *asked), memory = apart(task, truths)
     return Recovered(places, milliseconds, memory, *asked)
-
-
-def _resident() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
 
 
 def asked_by_us(truths: FloatArray) -> tuple[FloatArray, float]:
@@ -146,27 +125,40 @@ def asked_by_us(truths: FloatArray) -> tuple[FloatArray, float]:
     return np.array(places), 1e3 * statistics.median(seconds)
 
 
+def chances_of(parameters: FloatArray, pairs: Sequence[Any]) -> FloatArray:
+    """How likely A is in each pair, (parameter vectors, pairs)."""
+    offered = Choices.from_rows([("x", pair, 0) for pair in pairs])
+    return np.exp(FAMILY.log_chances(FAMILY.natural(parameters), offered))
+
+
+def asked_over(chance: FloatArray, truly: FloatArray) -> Iterator[tuple[dict[int, int], FloatArray, list[float]]]:
+    """For each person the answers to the questions that tell most over a table, its weights, and seconds."""
+    inside = special.entr(chance) + special.entr(1.0 - chance)
+    for number, mine in enumerate(truly):
+        rng, answers, seconds = np.random.default_rng(number), dict[int, int](), list[float]()
+        weights = np.full(len(chance), 1.0 / len(chance))
+        for _ in range(QUESTIONS):
+            started = process_time()
+            mean = np.clip(weights @ chance, 1e-12, 1.0 - 1e-12)
+            gain = special.entr(mean) + special.entr(1.0 - mean) - weights @ inside
+            gain[list(answers)] = -np.inf
+            best = int(gain.argmax())
+            seconds.append(process_time() - started)
+            answers[best] = int(rng.random() >= mine[best])
+            weights = weights * (1.0 - chance[:, best] if answers[best] else chance[:, best])
+            weights /= weights.sum()
+        yield answers, weights, seconds
+
+
 def asked_by_page(truths: FloatArray) -> tuple[FloatArray, float]:
     """What the script of a page does, over its table; the answers are then fitted by the library."""
     plan = planned(FAMILY, (-50.0, 200.0), 1, QUESTIONS, "")
     table = np.frombuffer(base64.b64decode(plan["chances"]), np.uint8).reshape(len(plan["pairs"]), -1)
-    chance = (table.T + 0.5) / 256.0
     pairs = [[dict(one) if isinstance(one, list) else one for one in pair] for pair in plan["pairs"]]
-    truly = np.exp(FAMILY.log_chances(FAMILY.natural(truths), Choices.from_rows([("x", one, 0) for one in pairs])))
-    inside, places = special.entr(chance) + special.entr(1.0 - chance), []
-    for number in range(len(truths)):
-        rng = np.random.default_rng(number)
-        weights, rows = np.full(len(chance), 1.0 / len(chance)), dict[int, int]()
-        for _ in range(QUESTIONS):
-            mean = weights @ chance
-            gain = special.entr(mean) + special.entr(1.0 - mean) - weights @ inside
-            gain[list(rows)] = -np.inf
-            best = int(gain.argmax())
-            rows[best] = int(rng.random() >= truly[number, best])
-            weights = weights * (1.0 - chance[:, best] if rows[best] else chance[:, best])
-            weights /= weights.sum()
-        answers = Choices.from_rows([("x", pairs[k], side) for k, side in rows.items()])
-        places.append(posterior(answers, FAMILY, seed=number).place)
+    places = []
+    for number, (answers, _, _) in enumerate(asked_over((table.T + 0.5) / 256.0, chances_of(truths, pairs))):
+        choices = Choices.from_rows([("x", pairs[k], side) for k, side in answers.items()])
+        places.append(posterior(choices, FAMILY, seed=number).place)
     return np.array(places), 0.0
 
 
@@ -177,7 +169,7 @@ def _pairs() -> list[Any]:
 
 def asked_at_random(truths: FloatArray) -> tuple[FloatArray, float]:
     pairs, places = _pairs(), []
-    chances = np.exp(FAMILY.log_chances(FAMILY.natural(truths), Choices.from_rows([("x", one, 0) for one in pairs])))
+    chances = chances_of(truths, pairs)
     for number in range(len(truths)):
         rng = np.random.default_rng(number)
         which = rng.choice(len(pairs), QUESTIONS, replace=False)
@@ -195,30 +187,12 @@ def _nodes() -> FloatArray:
 
 def asked_by_grid(truths: FloatArray) -> tuple[FloatArray, float, list[list[int]]]:
     """What adopy does, with the library's likelihood and without computing again what does not change."""
-    offered = Choices.from_rows([("x", pair, 0) for pair in _pairs()])
     grid = np.stack(np.meshgrid(*_nodes(), indexing="ij"), axis=-1).reshape(-1, len(FAMILY.names))
-    log_a = FAMILY.log_chances(FAMILY.natural(grid), offered)
-    chance = np.exp(log_a)
-    inside = special.entr(chance) + special.entr(1.0 - chance)
-    truly = np.exp(FAMILY.log_chances(FAMILY.natural(truths), offered))
-    places, seconds, every = [], [], []
-    for number in range(len(truths)):
-        rng = np.random.default_rng(number)
-        weights, asked = np.full(len(grid), 1.0 / len(grid)), list[int]()
-        for _ in range(QUESTIONS):
-            started = process_time()
-            mean = np.clip(weights @ chance, 1e-12, 1.0 - 1e-12)
-            gain = special.entr(mean) + special.entr(1.0 - mean) - weights @ inside
-            gain[asked] = -np.inf
-            best = int(gain.argmax())
-            seconds.append(process_time() - started)
-            taken = rng.random() < truly[number, best]
-            weights = weights * (chance[:, best] if taken else 1.0 - chance[:, best])
-            weights /= weights.sum()
-            asked.append(best)
-        places.append(weights @ grid)
-        every.append(asked)
-    return np.array(places), 1e3 * statistics.median(seconds), every
+    pairs = _pairs()
+    found = list(asked_over(chances_of(grid, pairs), chances_of(truths, pairs)))
+    seconds = [each for _, _, some in found for each in some]
+    places = np.array([weights @ grid for _, weights, _ in found])
+    return places, 1e3 * statistics.median(seconds), [list(answers) for answers, _, _ in found]
 
 
 def _adopy(truths: FloatArray) -> tuple[Recovered | None, str]:
@@ -227,12 +201,10 @@ def _adopy(truths: FloatArray) -> tuple[Recovered | None, str]:
     if not python:
         return None, ""
     pairs = _pairs()
-    offered = Choices.from_rows([("x", pair, 0) for pair in pairs])
-    truly = np.exp(FAMILY.log_chances(FAMILY.natural(truths), offered))
     sides = [[_two(pair[side]) for pair in pairs] for side in (0, 1)]
     scale = FAMILY.transforms.scales[0]
     draws = [np.random.default_rng(number).random(QUESTIONS).tolist() for number in range(len(truths))]  # the grid's
-    task = {"sides": sides, "nodes": _nodes().tolist(), "chances": truly.tolist(), "draws": draws,
+    task = {"sides": sides, "nodes": _nodes().tolist(), "chances": chances_of(truths, pairs).tolist(), "draws": draws,
             "eta": [scale.low, scale.high]}  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         given, found = Path(folder, "task.json"), Path(folder, "found.json")

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from allais import Bandit, Bounded, Discrete, TopTwo, simulate
+from allais import Bandit, Bounded, Discrete, TopTwo
 from allais.paper.problems import SETUP, THREE
-from allais.report.markup import markdown_table
 from allais.theory import characteristic_time
 from benchmarks.identify import BOTH
-
-SETTINGS: dict[str, Any] = {"seed": 1, "n_jobs": 2, "checkpoints": [10**7], "progress": False}
+from benchmarks.playing import played
+from benchmarks.tables import Table, with_error
 
 
 def run() -> str:
@@ -23,16 +21,14 @@ def run() -> str:
         ("Setup(*)", SETUP, Bounded(0, 1)),
         ("gains and losses", mixed, Bounded(-10, 20)),
     ]
-    rows = []
+    table = Table("top-two, bounds known", "delta", "samples", "over T* log(1/delta)", "wrong", "runs")
     for name, problem, rewards in cases:
         distribution = [lottery.as_finite() for lottery in problem.lotteries]
         support = np.unique(np.concatenate([one.outcomes for one in distribution if one is not None]))
         time = characteristic_time(BOTH, problem.lotteries, support).time
         for delta, runs in ((0.05, 1_000), (0.01, 200), (1e-4, 200), (1e-8, 200)):
-            result = simulate(TopTwo(BOTH, rewards, delta=delta), problem, 10**7, runs, **SETTINGS)
-            mean, error = result.samples.mean(), result.samples.std(ddof=1) / math.sqrt(runs)
-            ratio, wrong = mean / (time * math.log(1.0 / delta)), round(result.error_rate[-1] * runs)
-            rows.append((name, f"{delta:g}", f"{mean:,.0f} ± {error:,.0f}", f"{ratio:.2f}", str(wrong), str(runs)))
-            print(*rows[-1], flush=True)
-    header = ("top-two, bounds known", "delta", "samples", "over T* log(1/delta)", "wrong", "runs")
-    return "## Distributions judged as a whole\n\n" + markdown_table(header, rows)
+            result = played(TopTwo(BOTH, rewards, delta=delta), problem, 10**7, runs)
+            ratio = result.samples.mean() / (time * math.log(1.0 / delta))
+            wrong = round(result.error_rate[-1] * runs)
+            table.add(name, f"{delta:g}", with_error(result.samples), f"{ratio:.2f}", str(wrong), str(runs))
+    return f"## Distributions judged as a whole\n\n{table}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from statistics import median
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -24,16 +25,16 @@ from allais.linear import (
 )
 from allais.paper.problems import BETA, DISTRIBUTIONS, PEOPLE, grid_network, traveller
 from allais.policies.core.base import Policy
-from allais.report.markup import markdown_table
 from allais.simulation.rollout import Rollout
+from benchmarks.tables import CLAIMS, Table
 
 NOISE = ParameterNoise()
 ROUNDS = 40_000
 
 
 def run() -> str:
-    parts = ["## Linear bandits", _speed(), _scaling(), _grid_network(), _few_samples(), _regret(), _large(), _routes()]
-    return "\n\n".join(parts)
+    parts = (_speed, _scaling, _grid_network, _few_samples, _regret, _large, _routes)
+    return "\n\n".join(["## Linear bandits", *(str(part()) for part in parts)])
 
 
 def _problem(n_arms: int, dimension: int) -> LinearBandit:
@@ -72,7 +73,7 @@ def _numpy_woful(problem: LinearBandit, rounds: int) -> float:
     return perf_counter() - start
 
 
-def _speed() -> str:
+def _speed() -> Table:
     problem = _problem(50, 10)
     ours, plain = WOFUL(PEOPLE, NOISE, delta=0.05, beta=1.0), OFUL(NOISE, delta=0.05, beta=1.0)
     for policy in (ours, plain):
@@ -80,29 +81,17 @@ def _speed() -> str:
     pairs = [(_seconds(ours, problem, ROUNDS), _seconds(plain, problem, ROUNDS)) for _ in range(9)]
     best, best_plain = (min(column) for column in zip(*pairs, strict=True))
     slow = min(_numpy_woful(problem, ROUNDS // 20) * 20 for _ in range(3))
-    rows = [
-        (
-            "W-OFUL, 50 arms, 10 features",
-            f"{1e9 * best / ROUNDS:.0f} ns per round",
-            f"OFUL without tables {1e9 * best_plain / ROUNDS:.0f} ns",
-            f"{best_plain / best:.2f} of its speed",
-            "at least 0.8",
-            "yes" if best_plain / best >= 0.8 else "NO",
-        ),
-        (
-            "W-OFUL, 50 arms, 10 features",
-            f"{1e9 * best / ROUNDS:.0f} ns per round",
-            f"NumPy {1e6 * slow / ROUNDS:.1f} us",
-            f"{slow / best:.0f} times faster",
-            "at least 20",
-            "yes" if slow / best >= 20.0 else "NO",
-        ),
-    ]
-    return markdown_table(("what", "time", "compared with", "ratio", "claim", "holds"), rows)
+    table, what = Table(*CLAIMS), ("W-OFUL, 50 arms, 10 features", f"{1e9 * best / ROUNDS:.0f} ns per round")
+    table.add(*what, f"OFUL without tables {1e9 * best_plain / ROUNDS:.0f} ns", f"{best_plain / best:.2f} of its speed",
+              "at least 0.8", best_plain / best >= 0.8)  # fmt: skip
+    table.add(*what, f"NumPy {1e6 * slow / ROUNDS:.1f} us", f"{slow / best:.0f} times faster", "at least 20",
+              slow / best >= 20.0)  # fmt: skip
+    return table
 
 
-def _scaling() -> str:
-    rows = []
+def _scaling() -> Table:
+    table = Table("arms", "features", "W-OFUL, us per round", "ns per K d + d^2", "W-G, us per round",
+                  "ns per K^2 + K d + d^2")  # fmt: skip
     for n_arms in (10, 100, 1000):
         for dimension in (5, 20, 80):
             problem = _problem(n_arms, dimension)
@@ -112,55 +101,34 @@ def _scaling() -> str:
                 min(_seconds(policy, problem, rounds) for _ in range(2)) / rounds
                 for policy in (WOFUL(PEOPLE, NOISE, delta=0.05, beta=1.0), WG(PEOPLE, NOISE, delta=0.05, beta=1.0))
             ]
-            rows.append(
-                (
-                    str(n_arms),
-                    str(dimension),
-                    f"{1e6 * times[0]:.2f}",
-                    f"{1e9 * times[0] / work:.2f}",
-                    f"{1e6 * times[1]:.2f}",
-                    f"{1e9 * times[1] / (n_arms**2 + work):.2f}",
-                )
-            )
-    header = (
-        "arms", "features", "W-OFUL, us per round", "ns per K d + d^2", "W-G, us per round", "ns per K^2 + K d + d^2",
-    )  # fmt: skip
-    return markdown_table(header, rows)
+            table.add(str(n_arms), str(dimension), f"{1e6 * times[0]:.2f}", f"{1e9 * times[0] / work:.2f}",
+                      f"{1e6 * times[1]:.2f}", f"{1e9 * times[1] / (n_arms**2 + work):.2f}")  # fmt: skip
+    return table
 
 
 def _grid_network() -> str:
     """Samples until W-G and G-allocation stop on the paper's 3x3 grid, by both rules; medians of 10 runs."""
-    problem, rows = grid_network(), []
+    problem = grid_network()
+    same: dict[str, Any] = {"delta": 0.01, "beta": BETA, "regularisation": 0.01}
+    table = Table("noise scales", "policy", "arm found", "samples, exact stop", "samples, the paper's", "LinGapE")
     for label, noise in (
         ("valid", ArmNoise(DISTRIBUTIONS)),
         ("all taken for 1, as printed", ArmNoise(DISTRIBUTIONS, [1.0] * 6)),
     ):
         for name in ("W-G .61", "W-G .69", "G-allocation"):
-            samples = []
-            for stopping in ("exact", "paper"):
-                policy: WG
-                if name == "G-allocation":
-                    policy = GAllocation(
-                        noise, delta=0.01, beta=BETA, regularisation=0.01, stopping=stopping, reference=80, costs=True
-                    )
-                else:
-                    people = traveller(float(name[-3:]))
-                    policy = WG(people, noise, delta=0.01, beta=BETA, regularisation=0.01, stopping=stopping)
-                answers = [best_arm(policy, problem, seed=seed) for seed in range(10)]
-                samples.append(median(answer.samples for answer in answers))
-                arms = sorted({str(answer.arm) for answer in answers})
-            quick = "-"
-            if name != "G-allocation":
-                found = [
-                    best_arm(LinGapE(people, noise, delta=0.01, beta=BETA, regularisation=0.01), problem, seed=seed)
-                    for seed in range(10)
-                ]
-                quick = f"{median(answer.samples for answer in found):,.0f}"
-                arms = sorted({*arms, *(str(answer.arm) for answer in found)})
-            rows.append((label, name, ", ".join(arms), f"{samples[0]:,.0f}", f"{samples[1]:,.0f}", quick))
-    return "The 3x3 grid network, delta = 0.01, lambda = 0.01, medians of 10 runs:\n\n" + markdown_table(
-        ("noise scales", "policy", "arm found", "samples, exact stop", "samples, the paper's", "LinGapE"), rows
-    )
+            policies: list[Policy]
+            if name == "G-allocation":
+                machine = {**same, "reference": 80, "costs": True}
+                policies = [GAllocation(noise, stopping=stopping, **machine) for stopping in ("exact", "paper")]
+            else:
+                people = traveller(float(name[-3:]))
+                policies = [WG(people, noise, stopping=stopping, **same) for stopping in ("exact", "paper")]
+                policies.append(LinGapE(people, noise, **same))
+            answers = [[best_arm(policy, problem, seed=seed) for seed in range(10)] for policy in policies]
+            samples = [f"{median(one.samples for one in each):,.0f}" for each in answers]
+            arms = sorted({str(one.arm) for each in answers[1:] for one in each})
+            table.add(label, name, ", ".join(arms), *samples, *(["-"] if len(samples) == 2 else []))
+    return f"The 3x3 grid network, delta = 0.01, lambda = 0.01, medians of 10 runs:\n\n{table}"
 
 
 def _few_samples() -> str:
@@ -169,7 +137,7 @@ def _few_samples() -> str:
     cases = [("five axes and one at angle 0.3", LinearBandit(near, [2.0, 0, 0, 0, 0], NOISE), 2.0, 20)]
     for index, dimension in enumerate((5, 6, 8, 9, 11, 12, 14, 16, 18, 20)):
         cases.append((f"random {index + 1}, {dimension} features", *_random_instance(index, dimension), 2))
-    rows = []
+    table = Table("problem", "LinGapE, samples", "errors", "W-G, the paper's stop", "ratio", "limit", "claim: 1 / 100")
     for name, problem, beta, runs in cases:
         ours = [best_arm(LinGapE(PEOPLE, NOISE, delta=0.05, beta=beta), problem, seed=seed) for seed in range(runs)]
         paper = WG(PEOPLE, NOISE, delta=0.05, beta=beta, stopping="paper")
@@ -179,19 +147,12 @@ def _few_samples() -> str:
         limit = linear_characteristic_time(PEOPLE, problem.features, problem.theta, NOISE, rounds=60)
         samples = float(np.mean([answer.samples for answer in ours]))
         more = "" if theirs.settled else "more than "
-        rows.append(
-            (
-                name,
-                f"{samples:,.0f}",
-                f"{wrong} of {runs}",
-                f"{more}{theirs.samples:,}",
-                f"1 / {theirs.samples / samples:,.0f}",
-                f"{limit * np.log(1 / (2.4 * 0.05)):,.0f}",
-                ("yes" if theirs.samples >= 100 * samples else "NO") if runs > 2 else "not claimed",
-            )
-        )
-    header = ("problem", "LinGapE, samples", "errors", "W-G, the paper's stop", "ratio", "limit", "claim: 1 / 100")
-    return "Best arm, delta = 0.05, lambda = 1:\n\n" + markdown_table(header, rows)
+        table.add(
+            name, f"{samples:,.0f}", f"{wrong} of {runs}", f"{more}{theirs.samples:,}",
+            f"1 / {theirs.samples / samples:,.0f}", f"{limit * np.log(1 / (2.4 * 0.05)):,.0f}",
+            theirs.samples >= 100 * samples if runs > 2 else "not claimed",
+        )  # fmt: skip
+    return f"Best arm, delta = 0.05, lambda = 1:\n\n{table}"
 
 
 MOST = 5_000_000  # samples that the paper's rule gets
@@ -230,7 +191,8 @@ def _regret() -> str:
 
 
 def _large() -> str:
-    rows = []
+    table = Table("arms", "features", "LinTS, us per round", "ns per K d + d^2", "W-OFUL, us per round",
+                  "ns per K d + d^2")  # fmt: skip
     for n_arms, dimension in ((100, 20), (1_000, 20), (10_000, 20), (1_000, 50), (1_000, 100), (10_000, 100)):
         problem = _problem(n_arms, dimension)
         rounds = max(300, 20_000_000 // (n_arms * dimension))
@@ -239,18 +201,9 @@ def _large() -> str:
             for policy in (LinTS(PEOPLE, NOISE), WOFUL(PEOPLE, NOISE, delta=0.05, beta=1.0))
         ]
         cells = n_arms * dimension + dimension**2
-        rows.append(
-            (
-                f"{n_arms:,}",
-                str(dimension),
-                f"{1e6 * times[0]:.1f}",
-                f"{1e9 * times[0] / cells:.2f}",
-                f"{1e6 * times[1]:.1f}",
-                f"{1e9 * times[1] / cells:.2f}",
-            )
-        )
-    header = ("arms", "features", "LinTS, us per round", "ns per K d + d^2", "W-OFUL, us per round", "ns per K d + d^2")
-    return "Scaling:\n\n" + markdown_table(header, rows)
+        shown = (number for seconds in times for number in (f"{1e6 * seconds:.1f}", f"{1e9 * seconds / cells:.2f}"))
+        table.add(f"{n_arms:,}", str(dimension), *shown)
+    return f"Scaling:\n\n{table}"
 
 
 def _routes() -> str:
@@ -275,14 +228,9 @@ def _routes() -> str:
     regret = problem.play(LinTS(delays, NOISE), rounds, seed=1)
     pace = rounds / (perf_counter() - start)
     early, late = regret[250:350].mean(), regret[-100:].mean()
-    rows = [
-        ("routes", f"{routes.count():.3g}", "more than 1e10", "yes" if routes.count() > 1e10 else "NO"),
-        ("rounds per second, learning included", f"{pace:.0f}", "at least 100", "yes" if pace >= 100 else "NO"),
-        (
-            "regret a round at 10,000 over that at 300",
-            f"{late:.3f} / {early:.2f} = {late / early:.3f}",
-            "below 0.1",
-            "yes" if late < 0.1 * early else "NO",
-        ),
-    ]
-    return f"LinTS on {routes.dimension} roads:\n\n" + markdown_table(("what", "measured", "claim", "holds"), rows)
+    table = Table("what", "measured", "claim", "holds")
+    table.add("routes", f"{routes.count():.3g}", "more than 1e10", routes.count() > 1e10)
+    table.add("rounds per second, learning included", f"{pace:.0f}", "at least 100", pace >= 100)
+    ratio = f"{late:.3f} / {early:.2f} = {late / early:.3f}"
+    table.add("regret a round at 10,000 over that at 300", ratio, "below 0.1", late < 0.1 * early)
+    return f"LinTS on {routes.dimension} roads:\n\n{table}"

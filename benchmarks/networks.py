@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import resource
 import tempfile
-from collections.abc import Callable
 from functools import partial
 from itertools import islice, pairwise
 from multiprocessing import get_context
@@ -18,6 +17,7 @@ import numpy as np
 from allais.report.markup import markdown_table
 from allais.traffic import Demand, RoadNetwork, grid_network, sumo
 from allais.traffic.demand import pairs_of
+from benchmarks.timing import least_cpu
 
 ROUTES, PAIRS, LIMIT = 10, 4, 3  # routes a pair, pairs of ends a network, seconds of a processor that a pair may take
 MOST_TRIED = 100_000  # paths with forbidden turns that version 0.1.0 skipped
@@ -59,21 +59,15 @@ def _networks() -> list[tuple[str, RoadNetwork, float]]:
 def _row(name: str, network: RoadNetwork, read: float) -> tuple[str, ...]:
     ends = pairs_of(network)
     pairs = [ends[k] for k in np.random.default_rng(1).choice(len(ends), PAIRS, replace=False)]
-    ours = [_seconds(partial(network.routes, source, target, ROUTES)) for source, target in pairs]
+    ours = [least_cpu(1, partial(network.routes, source, target, ROUTES)) for source, target in pairs]
     network.graph  # noqa: B018  # built once
     theirs = [_limited(network, pair) for pair in pairs]
     ended = [seconds for seconds in theirs if seconds is not None]
-    trips = _seconds(lambda: Demand().trips(network, 0.0, 3600.0, np.random.default_rng(1)))
+    trips = least_cpu(1, lambda: Demand().trips(network, 0.0, 3600.0, np.random.default_rng(1)))
     return (
         name, f"{len(network.edges):,}", "" if np.isnan(read) else f"{read:.2f}", f"{max(ours):.3f}",
         f"{max(ended):.3f}" if ended else "", f"{len(ended)} of {PAIRS}", f"{trips:.1f}",
     )  # fmt: skip
-
-
-def _seconds(task: Callable[[], Any]) -> float:
-    begun = process_time()
-    task()
-    return process_time() - begun
 
 
 def _by_networkx(network: RoadNetwork, pair: tuple[str, str]) -> int:
@@ -106,7 +100,7 @@ def _limited(network: RoadNetwork, pair: tuple[str, str]) -> float | None:
 def _measure(network: RoadNetwork, pair: tuple[str, str], told: Any) -> None:
     used = int(process_time()) + LIMIT
     resource.setrlimit(resource.RLIMIT_CPU, (used, used))
-    told.send(_seconds(lambda: _by_networkx(network, pair)))
+    told.send(least_cpu(1, lambda: _by_networkx(network, pair)))
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from allais import NPTS, WUCB, Bounded, Preference, SubGaussian, TverskyKahneman
 from allais.bands import DKW, Envelope, Holder
 from allais.policies import Policy
 from allais.preferences import PowerUtility
-from allais.report.markup import markdown_table
+from benchmarks.tables import Table
 
 ARMS = 2
 PEOPLE = (200, 300, 10_000)
@@ -44,20 +44,20 @@ POLICIES: list[Policy] = [
 
 
 def run(policies: list[Policy] = POLICIES) -> str:
-    rows = []
+    heads = *(f"{many:,} people" for many in PEOPLE), "a new one, at most"
+    table = Table("policy", "her own", "outcomes per arm", *heads)
     for policy in policies:
         # unbounded rewards need a linear utility
         for kind in (weights, both) if policy.rewards == REWARDS else (weights,):
             for distinct in DISTINCT:
                 each = [_measured(policy, [kind(k) for k in range(many)], distinct) for many in PEOPLE]
                 times = [f"{1e3 * usual:.2f} ms" for usual, _ in each]
-                rows.append((policy.name, HERS[kind], f"{distinct:,}", *times, f"{1e3 * each[-1][1]:.1f} ms"))
-    header = ("policy", "her own", "outcomes per arm", *(f"{many:,} people" for many in PEOPLE), "a new one, at most")
+                table.add(policy.name, HERS[kind], f"{distinct:,}", *times, f"{1e3 * each[-1][1]:.1f} ms")
     return (
         "## Many different preferences on one memory\n\n"
         f"CPU time of ask + tell with {ARMS} arms and distinct outcomes, everybody in turn; and of the dearest of the "
         "first choices for people whom the learner never saw, of which as many are made as fit into "
-        f"{MOST_SECONDS:.0f} seconds.\n\n" + markdown_table(header, rows) + "\n"
+        f"{MOST_SECONDS:.0f} seconds.\n\n{table}\n"
     )
 
 

@@ -6,9 +6,8 @@ The tables are those of `ALLAIS_PEOPLE_DATA`, a folder; without it their part is
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter, process_time
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -29,8 +28,9 @@ from allais.people import (
 )
 from allais.people.inference.summary import interval, rounded
 from allais.people.model.likelihood import Likelihood
-from allais.report.markup import markdown_table
 from allais.weights import SteepMiddle, TailAverage
+from benchmarks.tables import Table, error_of_share
+from benchmarks.timing import best_of, least_cpu
 
 KINDS = (TverskyKahneman, Prelec, GonzalezWu, Power, SteepMiddle, TailAverage, Wang)
 PEOPLE, TRIALS, PARTICLES = 400, 50, 500
@@ -49,31 +49,25 @@ def _speed() -> str:
     many = answering(six, [0.61, 0.69, 0.88, 2.25, 3.0, 0.02], gambles(rng, 30_000), rng)
     four = Family(stake=50.0)
     one = answering(four, [0.61, 0.88, 2.25, 3.0], gambles(rng, 100), rng)
-    tasks = {
-        "30,000 different choices, six parameters, maximum likelihood from four starts": lambda: fit(many, six),
-        "one person, 100 choices, four parameters, 1,000 particles": lambda: posterior(one, four, seed=1),
-    }
+    table = Table("what", "time", "of one core")
+    for name, task in (
+        ("30,000 different choices, six parameters, maximum likelihood from four starts", lambda: fit(many, six)),
+        ("one person, 100 choices, four parameters, 1,000 particles", lambda: posterior(one, four, seed=1)),
+    ):
+        task()  # compiles
+        (clock,) = best_of(3, task)
+        table.add(name, f"{clock:.2f} s", f"{least_cpu(3, task):.2f} s")
     found = fit(many, six).summary()
-    rows = [[name, *(f"{least:.2f} s" for least in _timed(task))] for name, task in tasks.items()]
     listed = ", ".join(f"{row.name} {rounded(row.estimate, row.high - row.low)}" for row in found.rows)
     note = f"Seed 1, best of 3, warm. True: 0.61, 0.69, 0.88, 2.25, 3, 0.02; found: {listed}."
-    return markdown_table(["what", "time", "of one core"], rows) + "\n\n" + note
-
-
-def _timed(task: Callable[[], Fitted]) -> tuple[float, float]:
-    """The least time on the clock and on the processor, of three."""
-    times = []
-    for _ in range(4):  # the first compiles
-        start, used = perf_counter(), process_time()
-        task()
-        times.append((perf_counter() - start, process_time() - used))
-    clock, processor = zip(*times[1:], strict=True)
-    return min(clock), min(processor)
+    return f"{table}\n\n{note}"
 
 
 def _calibration() -> str:
     """People are drawn from the prior, answer and are fitted: ranks of the truth among draws must be uniform."""
-    rows, shares, error = [], [], np.sqrt(0.9 * 0.1 / PEOPLE)
+    table = Table("weight", "parameter", "in its 90 % interval", "chi-square", "ranks in ten bins",
+                  "correlation with truth")  # fmt: skip
+    shares, error = [], error_of_share(0.9, PEOPLE)
     for kind in KINDS:
         # a seed of its own: families with as many parameters would else have the same people
         family, rng = Family(kind, stake=50.0), np.random.default_rng([2, *kind.__name__.encode()])
@@ -94,8 +88,7 @@ def _calibration() -> str:
             squares = float(((counts - PEOPLE / 10) ** 2).sum() / (PEOPLE / 10))
             together = np.corrcoef(truths[:, i], np.array(places)[:, i])[0, 1]
             histogram = " ".join(map(str, counts))
-            rows.append([kind.__name__, name, f"{covered:.1%}", f"{squares:.1f}", histogram, f"{together:.2f}"])
-        print(rows[-1], flush=True)
+            table.add(kind.__name__, name, f"{covered:.1%}", f"{squares:.1f}", histogram, f"{together:.2f}")
     note = (
         f"{PEOPLE} people per family, drawn from its prior, {TRIALS} choices each, {PARTICLES} particles, a seed each. "
         f"Coverage is {min(shares):.1%} to {max(shares):.1%}, with a standard error of {100 * error:.1f} points each, "
@@ -103,8 +96,7 @@ def _calibration() -> str:
         "With 200 people the standard error is 2.1 points: one of 30 parameters lies outside 85 to 95 % by luck alone "
         "in about every third run."
     )
-    heads = ["weight", "parameter", "in its 90 % interval", "chi-square", "ranks in ten bins", "correlation with truth"]
-    return markdown_table(heads, rows) + "\n\n" + note + "\n\n" + _of_the_posterior()
+    return f"{table}\n\n{note}\n\n{_of_the_posterior()}"
 
 
 def _of_the_posterior() -> str:
@@ -155,17 +147,15 @@ def _table(title: str, choices: Choices, family: Family, stake: float) -> str:
     }
     ways = {**points, "hierarchical": lambda table: hierarchical(table, family, seed=1)}
     shorter = {**points, "hierarchical": lambda table: hierarchical(table, family, n_draws=PREDICTING, seed=1)}
-    rows, notes = [], []
+    fits, notes = Table("fit", *(f"{name} (90 %)" for name in family.names), "time", "of processors"), []
     for name, way in ways.items():
         start, used = perf_counter(), _processor()
         found: Fitted = way(choices)
         seconds, processor = perf_counter() - start, _processor() - used
         said = [f"{rounded(row.estimate, row.high - row.low)} ({rounded(row.low, row.high - row.low)} to "
                 f"{rounded(row.high, row.high - row.low)})" for row in found.summary().rows]  # fmt: skip
-        rows.append([name, *said, f"{seconds:.1f} s", f"{processor:.1f} s"])
+        fits.add(name, *said, f"{seconds:.1f} s", f"{processor:.1f} s")
         notes += [f"{name}: {note}" for note in found.notes]
-        print(rows[-1], flush=True)
-    heads = ["fit", *(f"{name} (90 %)" for name in family.names), "time", "of processors"]
     held: dict[str, Any] = {"expected value": expected_value_family(stake=stake), **shorter}
     scores = compare(held, choices, folds=2, seed=1)
     next_one = compare({name: held[name] for name in ("expected value", "all as one", "each alone")}, choices,
@@ -174,7 +164,7 @@ def _table(title: str, choices: Choices, family: Family, stake: float) -> str:
     types = groups(choices, family, seed=1)
     parts = [
         f"### {title}",
-        markdown_table(heads, rows),
+        str(fits),
         f"```\n{scores}\n\n{next_one}\n\n{types}\n```",
         " ".join(notes) + f" Where answers are held out, chains have {PREDICTING} draws each.",
     ]

@@ -25,9 +25,10 @@ from allais import (
     quantile,
     simulate,
 )
-from allais.report.markup import markdown_table
 from allais.simulation.rollout import Rollout
 from allais.theory import characteristic_time
+from benchmarks.playing import played
+from benchmarks.tables import Table, with_error
 
 DELTA = 0.05
 RUNS, FEWER = 1_000, 200  # of top-two, and of the others
@@ -38,7 +39,7 @@ GUARDED, MOST_GUARDED = 500, 4_000  # runs with a guardrail, and samples of each
 
 
 def run() -> str:
-    return "\n\n".join(["## Percentiles", _confidence(), _budgets(), _guardrails()])
+    return f"## Percentiles\n\n{_confidence()}\n\n{_budgets()}\n\n{_guardrails()}"
 
 
 def _points(distribution: Any) -> Lottery:
@@ -70,8 +71,10 @@ def problems() -> list[tuple[str, Preference, Bandit, Bounded]]:
     ]  # fmt: skip
 
 
-def _confidence() -> str:
-    rows = []
+def _confidence() -> Table:
+    table = Table(
+        f"best percentile at delta = {DELTA:g}", "policy", "samples", "T* log(1/delta)", "times that", "wrong"
+    )
     for name, preference, problem, bounds in problems():
         limit = characteristic_time(preference, problem).time * math.log(1.0 / DELTA)
         policies = [
@@ -80,34 +83,25 @@ def _confidence() -> str:
             (PairwiseScreening(preference, delta=DELTA, rarest=0.01), FEWER),
         ]
         for policy, runs in policies:
-            made = simulate(policy, problem, MOST, runs, seed=1, checkpoints=[MOST], progress=False)
+            made = played(policy, problem, MOST, runs)
             wrong = round(runs * float(made.error_rate[-1]))
-            mean, spread = made.samples.mean(), made.samples.std(ddof=1) / math.sqrt(runs)
-            rows.append((name, policy.name, f"{mean:,.0f} ± {spread:,.0f}", f"{limit:,.0f}", f"{mean / limit:.2f}",
-                         f"{wrong} of {runs:,}"))  # fmt: skip
-            print(*rows[-1], flush=True)
-    header = (f"best percentile at delta = {DELTA:g}", "policy", "samples", "T* log(1/delta)", "times that", "wrong")
-    return markdown_table(header, rows)
+            table.add(name, policy.name, with_error(made.samples), f"{limit:,.0f}",
+                      f"{made.samples.mean() / limit:.2f}", f"{wrong} of {runs:,}")  # fmt: skip
+    return table
 
 
-def _budgets() -> str:
-    rows = []
+def _budgets() -> Table:
+    table = Table(
+        f"share of wrong answers, {EACH} samples per arm", "patient top-two", "patient rejects", "uniform sampling",
+    )  # fmt: skip
     for name, preference, problem, bounds in problems():
         budget = EACH * problem.n_arms
         cells = []
         for policy in (PatientTopTwo(preference, bounds, budget=budget), PatientRejects(preference, budget=budget),
                        PatientRejects(preference, budget=budget, floor=1.0)):  # fmt: skip
-            made = simulate(policy, problem, budget, RUNS, seed=2, checkpoints=[budget], progress=False)
-            cells.append(f"{float(made.error_rate[-1]):.3f}")
-        rows.append((name, *cells))
-        print(*rows[-1], flush=True)
-    header = (
-        f"share of wrong answers, {EACH} samples per arm",
-        "patient top-two",
-        "patient rejects",
-        "uniform sampling",
-    )
-    return markdown_table(header, rows)
+            cells.append(f"{float(played(policy, problem, budget, RUNS, seed=2).error_rate[-1]):.3f}")
+        table.add(name, *cells)
+    return table
 
 
 def _requests(typical: float, slow: float) -> Lottery:
@@ -127,7 +121,9 @@ def guarded() -> list[tuple[str, Bandit, float]]:
 
 
 def _guardrails() -> str:
-    rows = []
+    what = "p90 at most 300 ms"
+    slips = "wrong answers", "dropped an arm that keeps it", "answer breaks it"
+    table = Table(what, "policy", "samples", "answered", *slips)
     for name, problem, tolerance in guarded():
         limit = [Guardrail(quantile(0.9, costs=True), at_most=300, tolerance=tolerance)]
         median, times = quantile(0.5, costs=True), Bounded(0, 1_000)
@@ -135,14 +131,11 @@ def _guardrails() -> str:
             TopTwo(median, times, delta=DELTA, guardrails=limit), WLUCB(median, times, delta=DELTA, guardrails=limit),
             PairwiseScreening(expected_value(costs=True), delta=DELTA, rarest=0.05, guardrails=limit),
         ):  # fmt: skip
-            rows.append((name, policy.name, *_slips(policy, problem)))
-            print(*rows[-1], flush=True)
-    header = ("p90 at most 300 ms", "policy", "samples", "answered", "wrong answers", "dropped an arm that keeps it",
-              "answer breaks it")  # fmt: skip
+            table.add(name, policy.name, *_slips(policy, problem))
     return (
         f"Medians, and means by screening, with a guardrail at delta = {DELTA:g}, half of which is for it; "
         f"runs of at most {MOST_GUARDED:,} samples. At the limit, and just beyond it, little can be shown, and runs "
-        'seldom end. "None" is an answer.\n\n' + markdown_table(header, rows)
+        f'seldom end. "None" is an answer.\n\n{table}'
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from itertools import chain
 from multiprocessing import get_context
 from time import process_time
 
@@ -36,11 +37,11 @@ from allais.bands._wealth import log_wealth
 from allais.bands.betting import BAND, bet_on, betting_rule, find_remainders
 from allais.lotteries import Lottery
 from allais.policies import Policy
-from allais.report.markup import markdown_table
 from allais.samples.layout import grown
 from allais.samples.memory import empty_memory
 from benchmarks.pools import Pool, table_of
 from benchmarks.search import DELTA, RAREST, SIMULATORS, objectives
+from benchmarks.tables import Table, error_of, error_of_share
 from benchmarks.wlucb import MOST, recorded
 
 REPETITIONS = 20  # of a search
@@ -98,15 +99,21 @@ def _searches() -> list[tuple[str, str, str]]:
 
 
 def _of_searches(rows: Iterable[tuple[str, ...]]) -> str:
-    header = ("valued by", "indifference", "promise, by", "runs", "standard error", "least and most", "good enough",
-              "settled", "CPU per run")  # fmt: skip
+    table = _filled(Table("valued by", "indifference", "promise, by", "runs", "standard error", "least and most",
+                          "good enough", "settled", "CPU per run"), rows)  # fmt: skip
     return (
         f"The simulators of `python -m benchmarks search`, bounds known, delta = {DELTA:g}, at most {MOST:,} runs of a "
         "search. W-LUCB is slow: it has one repetition, recorded in an earlier run on the same pools, and none where "
         "one takes longest (when it was last run: emergency department, TK 296,122 runs; inventory, TK 276,530 and "
         f"CVaR .1 197,100). CPU is the process's, beside other work:\n\n"
-        f"{markdown_table(header, list(rows))}"
+        f"{table}"
     )
+
+
+def _filled(table: Table, rows: Iterable[tuple[str, ...]]) -> Table:
+    for row in rows:
+        table.add(*row)
+    return table
 
 
 def _search(task: tuple[str, str, str]) -> tuple[str, ...]:
@@ -127,10 +134,8 @@ def _slow_row(name: str, kind: str, slack: float) -> tuple[str, ...]:
     """One search by W-LUCB."""
     found = recorded(name, kind)
     runs, cpu = f"{found['runs']:,.0f}", f"{1e6 * found['seconds'] / found['runs']:.0f} us"
-    row = (f"{name}, {kind}", f"{slack:g}", LUCB, runs, "", runs, f"{found['good']:.0f} of 1",
-           f"{found['settled']:.0f} of 1", cpu)  # fmt: skip
-    print(*row, flush=True)
-    return row
+    return (f"{name}, {kind}", f"{slack:g}", LUCB, runs, "", runs, f"{found['good']:.0f} of 1",
+            f"{found['settled']:.0f} of 1", cpu)  # fmt: skip
 
 
 def _of_bounds(rows: Iterable[tuple[str, ...]]) -> str:
@@ -138,7 +143,7 @@ def _of_bounds(rows: Iterable[tuple[str, ...]]) -> str:
     return (
         f"What a declared bound costs: the inventory by the mean, {FEWER} repetitions each; its costs reach "
         f"{table_of('inventory')[0].max():,.0f}:\n\n"
-        f"{markdown_table(('costs are at most', 'runs', 'standard error'), list(rows))}"
+        f"{_filled(Table('costs are at most', 'runs', 'standard error'), rows)}"
     )
 
 
@@ -146,9 +151,7 @@ def _bound(most: int) -> tuple[str, ...]:
     slack, table = SIMULATORS["inventory"][1], table_of("inventory")[0]
     policy = TopTwo(expected_value(costs=True), Bounded(0, most), delta=DELTA, tolerance=slack, evidence=Betting())
     runs = [best_arm(policy, Pool(table), seed=1_000 + seed).samples for seed in range(FEWER)]
-    row = (f"{most:,}", f"{np.mean(runs):,.0f}", f"{np.std(runs, ddof=1) / math.sqrt(FEWER):,.0f}")
-    print(*row, flush=True)
-    return row
+    return f"{most:,}", f"{np.mean(runs):,.0f}", f"{error_of(runs):,.0f}"
 
 
 def _row(name: str, kind: str, slack: float, promise: str, policy: Policy, table: FloatArray) -> tuple[str, ...]:
@@ -159,22 +162,18 @@ def _row(name: str, kind: str, slack: float, promise: str, policy: Policy, table
     runs = np.array([answer.samples for answer in answers], dtype=np.float64)
     cpu = f"{1e6 * (process_time() - begin) / runs.sum():.0f} us"
     good = sum(values[int(str(answer.arm))] >= values.max() - slack for answer in answers)
-    error = f"{runs.std(ddof=1) / math.sqrt(REPETITIONS):,.0f}"
     spread = f"{runs.min():,.0f} to {runs.max():,.0f}"
-    row = (f"{name}, {kind}", f"{slack:g}", promise, f"{runs.mean():,.0f}", error, spread,
-           f"{good} of {REPETITIONS}", f"{sum(one.settled for one in answers)} of {REPETITIONS}", cpu)  # fmt: skip
-    print(*row, flush=True)
-    return row
+    return (f"{name}, {kind}", f"{slack:g}", promise, f"{runs.mean():,.0f}", f"{error_of(runs):,.0f}", spread,
+            f"{good} of {REPETITIONS}", f"{sum(one.settled for one in answers)} of {REPETITIONS}", cpu)  # fmt: skip
 
 
 def _of_errors(rows: Iterable[tuple[str, ...]]) -> str:
     ways = ("bets", "as it chooses")
-    header = ("problem", "tolerance",
-              *(f"{what}, {way}" for way in ways for what in ("samples", "settled", "wrong")))  # fmt: skip
+    heads = (f"{what}, {way}" for way in ways for what in ("samples", "settled", "wrong"))
     return (
         f"Errors of top-two at delta = {ERROR_DELTA:g} on problems that are built to hurt, {ERRORS:,} runs each: by "
         "bets, and by ratios or bets as it chooses; the share of wrong answers with its standard error:\n\n"
-        f"{markdown_table(header, list(rows))}"
+        f"{_filled(Table('problem', 'tolerance', *heads), rows)}"
     )
 
 
@@ -187,19 +186,18 @@ def _error(name: str) -> tuple[str, ...]:
         values = problem.true_values(preference)
         wrong = (values[found.recommended[:, -1]] < values.max() - tolerance) & found.stopped
         share = wrong.mean()
-        error = math.sqrt(share * (1.0 - share) / ERRORS)
-        row += [f"{found.samples.mean():,.0f}", f"{found.stopped.sum():,} of {ERRORS:,}", f"{share:.4f} ± {error:.4f}"]
-    print(*row, flush=True)
+        shown = f"{share:.4f} ± {error_of_share(share, ERRORS):.4f}"
+        row += [f"{found.samples.mean():,.0f}", f"{found.stopped.sum():,} of {ERRORS:,}", shown]
     return tuple(row)
 
 
 def _of_crossings(rows: Iterable[list[tuple[str, ...]]]) -> str:
-    header = ("outcomes in [-1, 1]", "valued by", "sampled", "bound from", "delta .5", "delta .2", "delta .05")
+    table = Table("outcomes in [-1, 1]", "valued by", "sampled", "bound from", *(f"delta {one:g}" for one in RATES))
     return (
         f"How often the wealth against the true value ever reached 1 / delta, of {CROSSINGS} runs with up to "
         f"{LOOKS[-1]:,} samples (all), or of two such arms each, of which the one with the higher mean so far gets the "
         f"next {BATCH} samples, {TOTAL:,} in all (greedy); a share above delta would refute the proof:\n\n"
-        f"{markdown_table(header, [row for both in rows for row in both])}"
+        f"{_filled(table, chain.from_iterable(rows))}"
     )
 
 
@@ -212,7 +210,6 @@ def _crossing(task: tuple[str, str]) -> list[tuple[str, ...]]:
         for side, word in ((UP, "above"), (DOWN, "below")):
             shares = [f"{(won[:, side] >= math.log(1.0 / rate)).mean():.3f}" for rate in RATES]
             rows.append((name, kind, way, word, *shares))
-            print(*rows[-1], flush=True)
     return rows
 
 

@@ -22,11 +22,11 @@ from allais import (
     Uniform,
     cvar,
     expected_value,
-    simulate,
 )
 from allais.bands import KL
 from allais.policies import Policy
-from allais.report.markup import markdown_table
+from benchmarks.playing import played
+from benchmarks.tables import Table
 
 ROUNDS, RUNS, RUNS_OF_WUCB = 10_000, 10, 4  # a round of W-UCB costs several times as much
 OPTIMISM = (0, 1, 2, 4)
@@ -87,9 +87,8 @@ CASES: list[tuple[str, Preference, Bounded, list[Lottery]]] = [
 
 def _regret(policy: Policy, problem: Bandit, runs: int) -> tuple[float, float]:
     """The mean regret and its standard error."""
-    results = simulate(policy, problem, ROUNDS, runs, seed=1, checkpoints=[ROUNDS], progress=False)
-    regret = results.regret[:, -1]
-    return float(regret.mean()), float(regret.std(ddof=1) / np.sqrt(runs))
+    results = played(policy, problem, ROUNDS, runs)
+    return float(results.mean_regret[-1]), float(results.regret_error[-1])
 
 
 def row(name: str, preference: Preference, rewards: Bounded, arms: list[Lottery]) -> tuple[str, ...]:
@@ -98,16 +97,11 @@ def row(name: str, preference: Preference, rewards: Bounded, arms: list[Lottery]
     values = [preference.value(arm) for arm in arms]
     ours, error = _regret(NPTS(preference, rewards), problem, RUNS)
     others, others_error = _regret(WUCB(preference, rewards, band=KL(), exploration=1.0), problem, RUNS_OF_WUCB)
+    worst = ROUNDS * (max(values) - min(values))
     return (
-        name,
-        ", ".join(f"{value:.4g}" for value in values),
-        f"{ours:.4g}",
-        f"{error:.2g}",
-        f"{others:.4g}",
-        f"{others_error:.2g}",
-        f"{ours / others:.2f}",
-        f"{ours / (ROUNDS * (max(values) - min(values))):.3f}",
-    )
+        name, ", ".join(f"{value:.4g}" for value in values), f"{ours:.4g}", f"{error:.2g}", f"{others:.4g}",
+        f"{others_error:.2g}", f"{ours / others:.2f}", f"{ours / worst:.3f}",
+    )  # fmt: skip
 
 
 def optimistic_row(name: str, preference: Preference, rewards: Bounded, arms: list[Lottery]) -> tuple[str, ...]:
@@ -115,26 +109,21 @@ def optimistic_row(name: str, preference: Preference, rewards: Bounded, arms: li
     found = [_regret(NPTS(preference, rewards, optimism=draws), Bandit(arms), RUNS) for draws in OPTIMISM]
     plain = found[0][0]
     return (
-        name,
-        *(f"{regret:.4g}" for regret, _ in found),
-        ", ".join(f"{error:.2g}" for _, error in found),
-        f"{found[1][0] / plain:.2f}",
-        f"{found[-1][0] / plain:.2f}",
-    )
+        name, *(f"{regret:.4g}" for regret, _ in found), ", ".join(f"{error:.2g}" for _, error in found),
+        f"{found[1][0] / plain:.2f}", f"{found[-1][0] / plain:.2f}",
+    )  # fmt: skip
 
 
 def run() -> str:
-    header = (
+    beside = Table(
         f"regret at {ROUNDS:,} rounds", "values of the arms", f"NPTS, {RUNS} runs", "standard error",
         f"W-UCB, KL, log m, {RUNS_OF_WUCB} runs", "standard error", "NPTS / W-UCB", "NPTS / always the worst arm",
     )  # fmt: skip
-    optimistic = (
+    optimistic = Table(
         f"regret of NPTS at {ROUNDS:,} rounds, {RUNS} runs",
         *(f"optimism {draws}" for draws in OPTIMISM), "standard errors", "optimism 1 / 0", "optimism 4 / 0",
     )  # fmt: skip
-    rows = []
     for case in CASES:
-        rows.append((row(*case), optimistic_row(*case)))
-        print(*rows[-1], flush=True)
-    tables = markdown_table(header, [one for one, _ in rows]), markdown_table(optimistic, [two for _, two in rows])
-    return "\n\n".join(["## Rare events", *tables])
+        beside.add(*row(*case))
+        optimistic.add(*optimistic_row(*case))
+    return f"## Rare events\n\n{beside}\n\n{optimistic}"

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import math
-import subprocess
 import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from allais import Bandit, Bernoulli, Bounded, Finite, TopTwo, simulate
+from allais import Bandit, Bernoulli, Bounded, Finite, TopTwo
 from allais.extend import choose, issue
 from allais.policies.core.steps import bounds_at, pick_highest, survey
 from allais.policies.core.verbs import SETTLED
 from allais.policies.toptwo import all_parted
-from allais.report.markup import markdown_table
 from allais.samples.draws import stream_of, uniform
 from allais.samples.memory import Worth
 from benchmarks import against
 from benchmarks.identify import BOTH, twenty_coins
+from benchmarks.playing import played
+from benchmarks.tables import Table, with_error
 
 DELTA = 0.05
 BEFORE = (
@@ -50,7 +48,7 @@ print(json.dumps(found))
 
 
 def run() -> str:
-    return "\n\n".join(["## Top-two, whom it samples", _rules(), _continuous()])
+    return f"## Top-two, whom it samples\n\n{_rules()}\n\n{_continuous()}"
 
 
 @dataclass(frozen=True)
@@ -95,46 +93,31 @@ def _(rule, state, u):  # type: ignore[no-untyped-def]  # a kernel
     return issue(state, arm)
 
 
-def _rules() -> str:
+def _rules() -> Table:
     fifty = Bandit([Bernoulli(0.9), *(Bernoulli(p) for p in np.linspace(0.1, 0.6, 49).tolist())])
     cases: list[tuple[str, Bandit, Any, int]] = [
         ("20 coins, values known", twenty_coins(), Finite([0, 1]), 100),
         ("20 coins, bounds known", twenty_coins(), Bounded(0, 1), 40),
         ("50 coins, values known", fifty, Finite([0, 1]), 40),
     ]
-    rows = []
+    table = Table("samples at delta = 0.05, challenger", "least Z + log N", "highest upper end, half and half",
+                  "highest upper end, by widths", "runs")  # fmt: skip
     for name, problem, rewards, runs in cases:
         cells = []
         by_ratios: dict[str, Any] = {"delta": DELTA, "evidence": "ratios"}
         for policy in (TopTwo(BOTH, rewards, **by_ratios), HighestEnd(BOTH, rewards, **by_ratios),
                        HighestEnd(BOTH, rewards, **by_ratios, by_widths=True)):  # fmt: skip
-            made = simulate(policy, problem, 10**6, runs, seed=1, checkpoints=[10**6], progress=False)
-            cells.append(f"{made.samples.mean():,.0f} ± {made.samples.std(ddof=1) / math.sqrt(runs):,.0f}")
-        rows.append((name, *cells, str(runs)))
-        print(*rows[-1], flush=True)
-    header = ("samples at delta = 0.05, challenger", "least Z + log N", "highest upper end, half and half",
-              "highest upper end, by widths", "runs")  # fmt: skip
-    return markdown_table(header, rows)
+            cells.append(with_error(played(policy, problem, 10**6, runs).samples))
+        table.add(name, *cells, str(runs))
+    return table
 
 
-def _continuous() -> str:
-    with tempfile.TemporaryDirectory() as folder:
-        other = Path(folder) / "tree"
-        subprocess.run(["git", "worktree", "add", "--detach", str(other), BEFORE], cwd=against.ROOT, check=True)
-        try:
-            before, now = against.run(other, CONTINUOUS), against.run(against.ROOT, CONTINUOUS)
-        finally:
-            subprocess.run(["git", "worktree", "remove", "--force", str(other)], cwd=against.ROOT, check=True)
-    rows = [
-        (name, *(f"{mean:,.0f} ± {spread:,.0f}" for mean, spread, _ in (before[name], now[name])),
-         f"{now[name][0] / before[name][0]:.2f}", f"{before[name][2]}, {now[name][2]}")
-        for name in now
-    ]  # fmt: skip
-    header = (
-        f"samples at delta = {DELTA:g}, continuous rewards, bounds",
-        BEFORE,
-        "here",
-        "ratio",
-        "wrong of 100",
-    )
-    return markdown_table(header, rows)
+def _continuous() -> Table:
+    with tempfile.TemporaryDirectory() as folder, against.older(BEFORE, folder) as other:
+        before, now = against.run(other, CONTINUOUS), against.run(against.ROOT, CONTINUOUS)
+    table = Table(f"samples at delta = {DELTA:g}, continuous rewards, bounds", BEFORE, "here", "ratio", "wrong of 100")
+    for name in now:
+        (mean, spread, wrong), (mean_now, spread_now, wrong_now) = before[name], now[name]
+        table.add(name, f"{mean:,.0f} ± {spread:,.0f}", f"{mean_now:,.0f} ± {spread_now:,.0f}",
+                  f"{mean_now / mean:.2f}", f"{wrong}, {wrong_now}")  # fmt: skip
+    return table

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from allais._checks import FloatArray
-from allais.report.markup import markdown_table
 from allais.simulation.simulate import workers
 from allais.traffic import Crossing, Recording, TrafficProblem, grid_problem, record, sumo
 from allais.traffic.analysis import RouteTable, objectives, route_table
 from allais.traffic.recording import SPACING
+from benchmarks.tables import Table
 
 KEPT = Path("build/traffic")
 SEEDS = (1, 2, 3, 4)
@@ -58,16 +58,18 @@ def _kept(name: str, recorded: Callable[[], Recording]) -> Recording:
 
 
 def _leads(even: dict[int, Recording], chance: dict[int, Recording]) -> str:
-    rows = []
+    rows = Table("seed, blocks, closures", "fastest", "preferred", "R1 leads by mean", "R2 by TK .61", "R2 by TK .69",
+                 "best at eta = 0.1, of resamples")  # fmt: skip
     for kind, recordings in (("one a block", even), ("Poisson", chance)):
         for seed, recording in recordings.items():
             table = route_table(recording, RESAMPLES)
             name = f"{seed}, {recording.n_blocks} blocks, {kind}"
-            rows.append((name, table.names[table.best("mean")], table.names[table.best("TK 0.61")], *_lead(table)))
-    header = ("seed, blocks, closures", "fastest", "preferred", "R1 leads by mean", "R2 by TK .61", "R2 by TK .69")
-    return "Leads between R1 and R2 in seconds, and in standard errors by bootstrap over blocks:\n\n" + markdown_table(
-        (*header, "best at eta = 0.1, of resamples"), rows
-    )
+            rows.add(name, *_best(table, "mean", "TK 0.61"), *_lead(table))
+    return f"Leads between R1 and R2 in seconds, and in standard errors by bootstrap over blocks:\n\n{rows}"
+
+
+def _best(table: RouteTable, *columns: str) -> tuple[str, ...]:
+    return tuple(table.names[table.best(column)] for column in columns)
 
 
 def _lead(table: RouteTable) -> tuple[str, ...]:
@@ -78,32 +80,31 @@ def _lead(table: RouteTable) -> tuple[str, ...]:
 
 
 def _rates(rates: dict[float, Recording]) -> str:
-    rows = []
+    rows = Table("closures a day", "fastest", "TK .61", "TK .69", "R1 leads by mean", "R2 by TK .61", "R2 by TK .69")
     for rate, recording in rates.items():
         table = route_table(recording, RESAMPLES)
-        rows.append((f"{rate:g}", table.names[table.best("mean")], table.names[table.best("TK 0.61")],
-                     table.names[table.best("TK 0.69")], *_lead(table)[:-1]))  # fmt: skip
-    header = ("closures a day", "fastest", "TK .61", "TK .69", "R1 leads by mean", "R2 by TK .61", "R2 by TK .69")
-    return f"By closures a day (Poisson, seed 1, {BY_RATE} blocks):\n\n" + markdown_table(header, rows)
+        rows.add(f"{rate:g}", *_best(table, "mean", "TK 0.61", "TK 0.69"), *_lead(table)[:-1])
+    return f"By closures a day (Poisson, seed 1, {BY_RATE} blocks):\n\n{rows}"
 
 
 def _streams() -> str:
-    problem, rows = grid_problem("stream"), []
+    problem = grid_problem("stream")
+    rows = Table(
+        "route", "lag 1 (error)", "lag 2", "lag 5", "lag 10", "independent draws that a stream's mean is worth"
+    )
     for arm in (R1, R2):
         streams = np.array(_shared(partial(_drawn, problem, arm, LENGTH), range(STREAMS)))
         lags = [_correlation(streams, lag) for lag in (1, 2, 5, 10)]
         errors = _bootstrap(streams, lambda some: _correlation(some, 1))
         worth = streams.var() / streams.mean(axis=1).var(ddof=1)
-        rows.append((problem.routes[arm].name, f"{lags[0]:.2f} ({errors:.2f})", *(f"{lag:.2f}" for lag in lags[1:]),
-                     f"{worth:.0f} of {LENGTH}"))  # fmt: skip
-    header = ("route", "lag 1 (error)", "lag 2", "lag 5", "lag 10", "independent draws that a stream's mean is worth")
-    return f"Correlation within {STREAMS} streams of {LENGTH} draws, 30 s apart on average:\n\n" + markdown_table(
-        header, rows
-    )
+        rows.add(problem.routes[arm].name, f"{lags[0]:.2f} ({errors:.2f})", *(f"{lag:.2f}" for lag in lags[1:]),
+                 f"{worth:.0f} of {LENGTH}")  # fmt: skip
+    return f"Correlation within {STREAMS} streams of {LENGTH} draws, 30 s apart on average:\n\n{rows}"
 
 
 def _agreement(chance: dict[int, Recording]) -> str:
-    problem, rows = grid_problem("fresh"), []
+    problem = grid_problem("fresh")
+    rows = Table("route", "objective", "fresh", "sparse stream", "difference", "all recordings above")
     problem.moments  # noqa: B018  # saved once, for all workers
     reference = float(np.mean([recording.baseline for recording in chance.values()]))
     people = objectives(reference)
@@ -122,13 +123,12 @@ def _agreement(chance: dict[int, Recording]) -> str:
             error = _bootstrap(fresh[:, None], excess)
             spread = _bootstrap(blocks, excess)
             z = (ours - theirs) / np.hypot(error, spread)
-            rows.append((problem.routes[arm].name, name, f"{ours:+.1f} ({error:.1f})", f"{theirs:+.1f} ({spread:.1f})",
-                         f"{ours - theirs:+.1f} s, {z:+.1f} errors", f"{excess(dense):+.1f}"))  # fmt: skip
-    header = ("route", "objective", "fresh", "sparse stream", "difference", "all recordings above")
+            rows.add(problem.routes[arm].name, name, f"{ours:+.1f} ({error:.1f})", f"{theirs:+.1f} ({spread:.1f})",
+                     f"{ours - theirs:+.1f} s, {z:+.1f} errors", f"{excess(dense):+.1f}")  # fmt: skip
     return (
         f"Excess delays by {FRESH:,} fresh draws a route, and by a stream with a probe every {SPARSE:g} s ({POISSON} "
         "Poisson blocks), standard errors in brackets. Probes are traffic, too: the recordings above have one every "
-        f"{SPACING:g} s.\n\n{markdown_table(header, rows)}"
+        f"{SPACING:g} s.\n\n{rows}"
     )
 
 

@@ -21,10 +21,10 @@ from allais import (
     Uniform,
     cvar,
     expected_value,
-    simulate,
 )
 from allais.policies import Policy
-from allais.report.markup import markdown_table
+from benchmarks.playing import played
+from benchmarks.tables import Table, with_error
 
 DELTA, TOLERANCE = 0.05, 0.2
 FIRST = 20  # KN's samples before its first comparison, as its authors suggest 10 to 20
@@ -92,14 +92,13 @@ def kn(means: np.ndarray[Any, Any], noise: Noise, rng: np.random.Generator) -> t
 
 
 def _ours(policy: Policy, problem: Bandit, runs: int) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    results = simulate(policy, problem, MANY, runs, seed=1, checkpoints=[MANY], progress=False)
+    results = played(policy, problem, MANY, runs)
     assert results.stopped.all()
     return results.recommended[:, -1], results.samples
 
 
 def _shown(samples: np.ndarray[Any, Any], wrong: float) -> tuple[str, str]:
-    error = samples.std(ddof=1) / math.sqrt(samples.size)
-    return f"{samples.mean():,.0f} ± {error:,.0f}", f"{wrong:.3f}"
+    return with_error(samples), f"{wrong:.3f}"
 
 
 def row(n_arms: int, distribution: str, shape: str, rarest: float, runs: int) -> tuple[str, ...]:
@@ -118,22 +117,15 @@ def row(n_arms: int, distribution: str, shape: str, rarest: float, runs: int) ->
     return (f"{n_arms:,} arms, {distribution}, {shape}, rarest {rarest:g}", *cells, str(runs))
 
 
-def section(rows: list[tuple[str, ...]]) -> str:
-    """The rows with their heading, and what was measured."""
-    header = (
+def run() -> str:
+    table = Table(
         "samples with standard errors, and the share of wrong answers", "KN, mean", "wrong", "screening, mean", "wrong",
         "screening, TK", "wrong", "screening, worst 10 %", "wrong", "runs",
     )  # fmt: skip
-    note = (
-        f"Error rate {DELTA:g}, indifference or tolerance {TOLERANCE:g}; KN begins with {FIRST} samples per arm. An "
-        "answer is wrong that is worse than the best by the tolerance or more. Disasters have a probability of .01."
-    )
-    return "## Screening\n\n" + note + "\n\n" + markdown_table(header, rows)
-
-
-def run() -> str:
-    rows = []
     for case in CASES:
-        rows.append(row(*case))
-        print(*rows[-1], flush=True)  # it takes minutes
-    return section(rows)
+        table.add(*row(*case))
+    return (
+        f"## Screening\n\nError rate {DELTA:g}, indifference or tolerance {TOLERANCE:g}; KN begins with {FIRST} "
+        "samples per arm. An answer is wrong that is worse than the best by the tolerance or more. Disasters have a "
+        f"probability of .01.\n\n{table}"
+    )

@@ -10,10 +10,10 @@ import numpy as np
 from allais import WLUCB, Bounded, PairwiseScreening, Preference, TverskyKahneman, best_arm, cvar, expected_value
 from allais._checks import FloatArray
 from allais.policies import Policy
-from allais.report.markup import markdown_table
 from allais.searches import fewest_runs
 from benchmarks import rivals
 from benchmarks.pools import Pool, table_of
+from benchmarks.tables import Table, error_of, error_of_share
 
 DELTA, REPETITIONS = 0.05, 200
 CAREFUL = 20  # repetitions where rare events are waited for, and where a search takes tens of thousands of runs
@@ -45,35 +45,22 @@ def _tables() -> list[str]:
     parts = []
     for name, (title, indifference, reference, bounds) in SIMULATORS.items():
         table, seconds = table_of(name)
-        rows = []
+        rows = Table(f"{name}, valued by", "indifference", "promise", "runs", "standard error", "good enough",
+                     "repetitions")  # fmt: skip
         for kind, preference in objectives(reference, costs=True).items():
             slack = 2.0 * indifference if kind.startswith("CVaR") else indifference
             screening = PairwiseScreening(preference, delta=DELTA, rarest=RAREST, tolerance=slack)
             careful = screening.but(rarest=0.01)
             proof = WLUCB(preference, bounds, delta=DELTA, tolerance=slack)
-            rows += [
-                (kind, f"{slack:g}", "proven, by the limit", f"about {_fewest(proof, table):,.0f}", "", "", ""),
-                row_of(kind, slack, "asymptotic, rarest .01", counted(careful, table, CAREFUL)),
-                row_of(kind, slack, f"asymptotic, rarest {RAREST:g}", counted(screening, table)),
-                row_of(kind, slack, "the same, common random numbers",
-                     counted(screening.but(common_random_numbers=True), table)),
-            ]  # fmt: skip
-            print(*rows[-4:], sep="\n", flush=True)
-            if kind == "mean":
-                rows += _others(table, slack)
-        header = (
-            f"{name}, valued by",
-            "indifference",
-            "promise",
-            "runs",
-            "standard error",
-            "good enough",
-            "repetitions",
-        )
-        parts.append(
-            f"{title}, a pool of {table.shape[1]:,} runs each that took {seconds:.0f} s, delta = {DELTA:g}:\n\n"
-            + markdown_table(header, rows)
-        )
+            common = screening.but(common_random_numbers=True)
+            rows.add(kind, f"{slack:g}", "proven, by the limit", f"about {_fewest(proof, table):,.0f}", "", "", "")
+            rows.add(*row_of(kind, slack, "asymptotic, rarest .01", counted(careful, table, CAREFUL)))
+            rows.add(*row_of(kind, slack, f"asymptotic, rarest {RAREST:g}", counted(screening, table)))
+            rows.add(*row_of(kind, slack, "the same, common random numbers", counted(common, table)))
+            for row in _others(table, slack) if kind == "mean" else ():
+                rows.add(*row)
+        made = f"a pool of {table.shape[1]:,} runs each that took {seconds:.0f} s"
+        parts.append(f"{title}, {made}, delta = {DELTA:g}:\n\n{rows}")
     return parts
 
 
@@ -117,7 +104,5 @@ def _fewest(policy: Policy, table: FloatArray) -> float:
 
 def row_of(kind: str, slack: float, promise: str, found: Counted) -> tuple[str, ...]:
     runs, good = found
-    size = runs.size
-    error = f"{runs.std(ddof=1) / np.sqrt(size):,.0f}"
-    spread = np.sqrt(max(good.mean() * (1.0 - good.mean()), 0.0) / size)
-    return kind, f"{slack:g}", promise, f"{runs.mean():,.0f}", error, f"{good.mean():.3f} ± {spread:.3f}", str(size)
+    share = f"{good.mean():.3f} ± {error_of_share(good.mean(), good.size):.3f}"
+    return kind, f"{slack:g}", promise, f"{runs.mean():,.0f}", f"{error_of(runs):,.0f}", share, str(runs.size)

@@ -10,7 +10,6 @@ import json
 import os
 import random
 import sys
-from pathlib import Path
 
 from allais.serve.api.schemas import Decide, ExperimentSettings, Reward
 from allais.serve.core.decisions import decide, reward
@@ -19,6 +18,7 @@ from allais.serve.core.keys import Key
 from allais.serve.core.service import Service
 from allais.serve.settings_file import ServerSettings
 from allais.serve.store.database import Database
+from benchmarks.timing import megabytes
 
 CALLERS = 200
 SETTINGS = {
@@ -28,12 +28,6 @@ SETTINGS = {
     "rewards": {"type": "Bounded", "low": 0.0, "high": 60.0},
     "seed": 1,
 }
-
-
-def megabytes() -> float:
-    """The memory that is in use now."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 async def main(database: str, pairs: int) -> None:

@@ -11,6 +11,7 @@ from allais.policies import Policy
 from allais.preferences import PowerUtility
 from allais.report.markup import markdown_table
 from allais.weights import Identity
+from benchmarks.tables import Table, with_error
 
 NEUTRAL = 9.0  # below it, everybody feels a loss
 PREFERENCES = {
@@ -62,10 +63,11 @@ def _table(policy: Policy) -> str:
     shared = simulate(policy, PROBLEM, rounds, RUNS, seed=1, checkpoints=[rounds], progress=False, people=people)
     each = (time.perf_counter() - begin) / (rounds * RUNS) * 1e6
     of_run = shared.regret[:, :, -1]
-    rows = []
+    table = Table(f"{policy.name}: regret per person, by her own value", "one memory", "learners of their own",
+                  "one per preference", "one average preference")  # fmt: skip
     for name, preference in PREFERENCES.items():
         members = [k for k, person in enumerate(shared.people) if str(person).startswith(f"{name},")]
-        ours = _mean(of_run[:, members].mean(axis=1))
+        ours = of_run[:, members].mean(axis=1)
         alone = simulate(policy.but(preference=preference), PROBLEM, VISITS, 20 * RUNS, seed=2, checkpoints=[VISITS])
         group = simulate(
             policy.but(preference=preference), PROBLEM, EACH * VISITS, RUNS, seed=3, checkpoints=[EACH * VISITS]
@@ -73,24 +75,6 @@ def _table(policy: Policy) -> str:
         average = simulate(
             policy.but(preference=AVERAGE), PROBLEM, rounds, RUNS, seed=4, checkpoints=[rounds], judge=preference
         )
-        rows.append(
-            (
-                name,
-                ours,
-                _mean(alone.regret[:, -1]),
-                _mean(group.regret[:, -1] / EACH),
-                _mean(average.regret[:, -1] / len(people)),
-            )
-        )
-    head = (
-        f"{policy.name}: regret per person, by her own value",
-        "one memory",
-        "learners of their own",
-        "one per preference",
-        "one average preference",
-    )
-    return f"{policy.name}, {each:.0f} us per round of the shared memory:\n\n{markdown_table(head, rows)}\n\n"
-
-
-def _mean(samples: np.ndarray) -> str:
-    return f"{samples.mean():.1f} ± {samples.std(ddof=1) / np.sqrt(samples.size):.1f}"
+        others = alone.regret[:, -1], group.regret[:, -1] / EACH, average.regret[:, -1] / len(people)
+        table.add(name, *(with_error(one, ".1f") for one in (ours, *others)))
+    return f"{policy.name}, {each:.0f} us per round of the shared memory:\n\n{table}\n\n"

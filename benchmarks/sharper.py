@@ -20,7 +20,6 @@ from allais import (
     Bounded,
     Continuous,
     Discrete,
-    Finite,
     Lottery,
     Mixture,
     Preference,
@@ -39,17 +38,17 @@ from allais.bands.betting import BettingRule, Followed, look_at, looked_up
 from allais.paper.problems import COSTS, PEOPLE, PROBLEM_A, PROBLEM_B, SETUP, THREE
 from allais.policies import Policy
 from allais.policies.core.knowledge import worth_of
-from allais.report.markup import markdown_table
 from allais.samples.layout import grown
 from allais.samples.memory import empty_memory, insert, is_full, measure
-from allais.simulation import Results
 from allais.weights import SteepMiddle
+from benchmarks.playing import own_values, played
+from benchmarks.tables import Table, with_error
 
 BOTH = Preference.tversky_kahneman()
 ROUNDS, RUNS = 100_000, 50
 
 
-def _random(seed: int, n_arms: int, values: int = 3) -> Bandit:
+def random_lotteries(seed: int, n_arms: int, values: int = 3) -> Bandit:
     """Random lotteries of gains and losses."""
     rng = np.random.default_rng(seed)
     arms = []
@@ -59,51 +58,39 @@ def _random(seed: int, n_arms: int, values: int = 3) -> Bandit:
     return Bandit(arms)
 
 
-def _own(problem: Bandit) -> list[Finite]:
-    distributions = [lottery.as_finite() for lottery in problem.lotteries]
-    return [Finite(distribution.outcomes) for distribution in distributions if distribution is not None]
-
-
-def _run(policy: Policy, problem: Bandit, rounds: int, runs: int) -> Results:
-    settings: dict[str, Any] = {"seed": 1, "n_jobs": 2, "checkpoints": [rounds], "progress": False}
-    return simulate(policy, problem, rounds, runs, **settings)
-
-
 def run() -> str:
-    return "\n\n".join(["## Sharper than the paper", _regret(), by_bets(), widths()])
+    return f"## Sharper than the paper\n\n{_regret()}\n\n{by_bets()}\n\n{widths()}"
 
 
-def _regret() -> str:
+def _regret() -> Table:
     cases: list[tuple[str, Bandit, Preference, Bounded, float]] = [
         ("(a), costs", PROBLEM_A, COSTS, Bounded(0, 50), 0.1),
         ("(b), costs", PROBLEM_B, COSTS, Bounded(0, 500), 0.4),
         ("Setup(*)", SETUP, PEOPLE, Bounded(0, 1), 0.1),
         ("three-armed", THREE, PEOPLE, Bounded(0, 50), 0.1),
-        *((f"random {seed}", _random(seed, 4), BOTH, Bounded(-1, 3), 1.0) for seed in range(4)),
+        *((f"random {seed}", random_lotteries(seed, 4), BOTH, Bounded(-1, 3), 1.0) for seed in range(4)),
     ]
-    rows = []
+    table = Table(
+        "regret at 10^5 rounds", "W-UCB (Hölder)", "W-UCB, KL, log m", "NPTS", "NPTS, values known",
+        "IMED, values known", "limit per log n", "NPTS / W-UCB", "claim", "holds",
+    )  # fmt: skip
     for name, problem, preference, rewards, claim in cases:
-        known = _own(problem)
+        known = own_values(problem)
         runs = RUNS if claim < 1.0 else 10  # what is claimed is measured well
         runs_of_imed = RUNS if max(len(one.values) for one in known) == 2 else 4  # three values are slow
-        papers = _run(WUCB.as_printed(preference, rewards), problem, ROUNDS, runs).mean_regret[-1]
+        papers = played(WUCB.as_printed(preference, rewards), problem, ROUNDS, runs).mean_regret[-1]
         policies: list[tuple[Policy, int]] = [
             (WUCB(preference, rewards, band=KL(), exploration=1.0), runs),
             (NPTS(preference, rewards), runs),
             (NPTS(preference, known), runs),
             (IMED(preference, known), runs_of_imed),
         ]
-        regrets = [_run(policy, problem, ROUNDS, times).mean_regret[-1] for policy, times in policies]
+        regrets = [played(policy, problem, ROUNDS, times).mean_regret[-1] for policy, times in policies]
         slope = theory.regret_slope(preference, problem.lotteries)
         ratio = regrets[1] / papers
-        holds = "yes" if ratio <= claim else "NO"
         shown = [f"{regret:.4g}" for regret in (papers, *regrets)]
-        rows.append((name, *shown, f"{slope:.4g}", f"{ratio:.3f}", f"at most {claim:g}", holds))
-    header = (
-        "regret at 10^5 rounds", "W-UCB (Hölder)", "W-UCB, KL, log m", "NPTS", "NPTS, values known",
-        "IMED, values known", "limit per log n", "NPTS / W-UCB", "claim", "holds",
-    )  # fmt: skip
-    return markdown_table(header, rows)
+        table.add(name, *shown, f"{slope:.4g}", f"{ratio:.3f}", f"at most {claim:g}", ratio <= claim)
+    return table
 
 
 # -- an index by bets -------------------------------------------------------------------------------
@@ -148,7 +135,7 @@ INDEX_ROUNDS, INDEX_RUNS = 10_000, 10
 LAST = math.log(INDEX_ROUNDS)
 
 
-def by_bets() -> str:
+def by_bets() -> Table:
     """W-UCB with an index by bets beside its KL band and NPTS: regret, and what a round costs."""
     smooth: list[Lottery] = [Continuous(stats.beta(4, 2)), Continuous(stats.beta(2, 2)), Continuous(stats.beta(1, 3))]
     rare: list[Lottery] = [Mixture([Uniform(0.5, 0.7), Uniform(0, 0.1)], [0.99, 0.01]), Uniform(0.3, 0.7)]
@@ -157,7 +144,10 @@ def by_bets() -> str:
         "three beta distributions, CVaR .1": (smooth, cvar(0.1)),
         "a rare loss, mean": (rare, expected_value()),
     }
-    rows = []
+    table = Table(
+        f"regret at {INDEX_ROUNDS:,} rounds, {INDEX_RUNS} runs (CPU of a round)", "W-UCB, KL, log m",
+        "W-UCB, bets, log m", "NPTS",
+    )  # fmt: skip
     for name, (arms, preference) in cases.items():
         cells = []
         for policy in (
@@ -169,16 +159,9 @@ def by_bets() -> str:
             begin = process_time()
             found = simulate(policy, Bandit(arms), INDEX_ROUNDS, INDEX_RUNS, seed=1, n_jobs=1, progress=False)
             cost = 1e6 * (process_time() - begin) / INDEX_ROUNDS / INDEX_RUNS
-            regret = found.regret[:, -1]
-            spread = regret.std(ddof=1) / math.sqrt(INDEX_RUNS)
-            cells.append(f"{regret.mean():.3g} ± {spread:.2g} ({cost:.0f} us)")
-        rows.append((name, *cells))
-        print(*rows[-1], flush=True)
-    header = (
-        f"regret at {INDEX_ROUNDS:,} rounds, {INDEX_RUNS} runs (CPU of a round)", "W-UCB, KL, log m",
-        "W-UCB, bets, log m", "NPTS",
-    )  # fmt: skip
-    return markdown_table(header, rows)
+            cells.append(f"{with_error(found.regret[:, -1], '.3g', '.2g')} ({cost:.0f} us)")
+        table.add(name, *cells)
+    return table
 
 
 # -- which band is the narrowest --------------------------------------------------------------------
@@ -213,9 +196,10 @@ def _in_all_rounds(band: Any, preference: Preference, samples: Any) -> float:
     return float(min(high[0], 1.0) - max(low[0], 0.0))
 
 
-def widths() -> str:
+def widths() -> Table:
     """How wide intervals are at a confidence of .95: for one look, and in all rounds."""
-    rows = []
+    table = Table("widths at .95, outcomes in [0, 1]", "valued by", "samples", "Hölder, one look", "DKW, one look",
+                  "KL, one look", "DKW, all rounds", "KL, all rounds", "bets, all rounds")  # fmt: skip
     for (name, outcomes), (kind, preference), n in product(OUTCOMES.items(), VALUED.items(), LENGTHS):
         samples = outcomes(np.random.default_rng(1), n)
         found = [band.interval(preference, Bounded(0, 1), samples) for band in ONE_LOOK]
@@ -223,7 +207,5 @@ def widths() -> str:
         bets = Betting().interval(preference, Bounded(0, 1), samples) if smooth else None
         cells = [f"{one.high - one.low:.4f}" for one in found]
         cells += [f"{_in_all_rounds(band, preference, samples):.4f}" for band in (DKW(), KL())]
-        rows.append((name, kind, f"{n:,}", *cells, "-" if bets is None else f"{bets.high - bets.low:.4f}"))
-    header = ("widths at .95, outcomes in [0, 1]", "valued by", "samples", "Hölder, one look", "DKW, one look",
-              "KL, one look", "DKW, all rounds", "KL, all rounds", "bets, all rounds")  # fmt: skip
-    return markdown_table(header, rows)
+        table.add(name, kind, f"{n:,}", *cells, "-" if bets is None else f"{bets.high - bets.low:.4f}")
+    return table

@@ -15,8 +15,8 @@ import numpy as np
 
 from allais import WUCB, Bandit, Bounded, Preference, TverskyKahneman, Uniform, ValueStream, simulate
 from allais.numerics import sample_parts
-from allais.report.markup import markdown_table
 from allais.samples import memory
+from benchmarks.tables import CLAIMS, Table
 from benchmarks.timing import best_of
 
 PEOPLE = Preference(TverskyKahneman(0.61))
@@ -25,13 +25,10 @@ FIGURES = Path(__file__).parent.parent / "docs" / "figures"
 
 
 def run() -> str:
-    header = ("what", "time", "compared with", "ratio", "claim", "holds")
-    rows = [*_scaling(), _small(), _policy(), _bounded()]
-    return "## Streams\n\n" + markdown_table(header, rows)
-
-
-def _verdict(holds: bool) -> str:
-    return "yes" if holds else "NO"
+    table = Table(*CLAIMS)
+    for part in (_scaling, _small, _policy, _bounded):
+        part(table)
+    return f"## Streams\n\n{table}"
 
 
 def _step_time(samples: np.ndarray, size: int) -> float:
@@ -53,32 +50,19 @@ def _step_time(samples: np.ndarray, size: int) -> float:
     return best
 
 
-def _scaling() -> list[tuple[str, ...]]:
+def _scaling(table: Table) -> None:
     samples = np.random.default_rng(1).exponential(size=1_000_000 + STEPS)
     small, large = _step_time(samples, 1_000), _step_time(samples, 1_000_000)
     ordered = np.sort(samples[:1_000_000])
     (direct,) = best_of(3, lambda: sample_parts(ordered, PEOPLE.gains, PEOPLE.losses))
-    return [
-        (
-            "add + value at 10^6 samples",
-            f"{1e6 * large:.1f} us",
-            f"at 10^3 {1e6 * small:.1f} us",
-            f"{large / small:.2f}",
-            "at most 4",
-            _verdict(large / small <= 4.0),
-        ),
-        (
-            "add + value at 10^6 samples",
-            f"{1e6 * large:.1f} us",
-            f"Algorithm 1 on a sorted array {1e3 * direct:.1f} ms",
-            f"{direct / large:.0f} times faster",
-            "at least 300",
-            _verdict(direct / large >= 300.0),
-        ),
-    ]
+    table.add("add + value at 10^6 samples", f"{1e6 * large:.1f} us", f"at 10^3 {1e6 * small:.1f} us",
+              f"{large / small:.2f}", "at most 4", large / small <= 4.0)  # fmt: skip
+    table.add("add + value at 10^6 samples", f"{1e6 * large:.1f} us",
+              f"Algorithm 1 on a sorted array {1e3 * direct:.1f} ms", f"{direct / large:.0f} times faster",
+              "at least 300", direct / large >= 300.0)  # fmt: skip
 
 
-def _small() -> tuple[str, ...]:
+def _small(table: Table) -> None:
     samples = np.random.default_rng(2).exponential(size=200)
     stream = ValueStream(PEOPLE)
 
@@ -96,32 +80,23 @@ def _small() -> tuple[str, ...]:
             PEOPLE.estimate(seen)
 
     ours, plain = best_of(5, streaming, direct)
-    return (
-        "add + value, all sizes to 200",
-        f"{1e6 * ours / 200:.1f} us",
-        f"the direct sum {1e6 * plain / 200:.1f} us",
-        f"{ours / plain:.2f}",
-        "at most 1",
-        _verdict(ours <= plain),
-    )
+    table.add("add + value, all sizes to 200", f"{1e6 * ours / 200:.1f} us",
+              f"the direct sum {1e6 * plain / 200:.1f} us", f"{ours / plain:.2f}", "at most 1",
+              ours <= plain)  # fmt: skip
 
 
-def _policy() -> tuple[str, ...]:
+def _policy(table: Table) -> None:
     rounds = np.array([1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000])
     with_trees = np.array([_rollout(n, tries=3 if n <= 100_000 else 2) for n in rounds])
     plain = _plain_sums(rounds)
     _draw(rounds, with_trees, plain)
     ratio = with_trees[-1] / with_trees[-3]
     reached = plain.size - 1
-    print(f"W-UCB with plain sums: {rounds[reached]} rounds in {plain[-1]:.1f} s")
-    return (
-        "W-UCB, 5 continuous arms, 10^6 rounds",
-        f"{with_trees[-1]:.1f} s",
+    table.add(
+        "W-UCB, 5 continuous arms, 10^6 rounds", f"{with_trees[-1]:.1f} s",
         f"10^5 rounds {with_trees[-3]:.2f} s (plain sums: {rounds[reached]:,} rounds {plain[-1]:.0f} s)",
-        f"{ratio:.1f}",
-        "at most 15",
-        _verdict(ratio <= 15.0),
-    )
+        f"{ratio:.1f}", "at most 15", ratio <= 15.0,
+    )  # fmt: skip
 
 
 def _rollout(rounds: int, tries: int) -> float:
@@ -167,7 +142,7 @@ def _draw(rounds: np.ndarray, with_trees: np.ndarray, plain: np.ndarray) -> None
     plt.close(figure)
 
 
-def _bounded() -> tuple[str, ...]:
+def _bounded(table: Table) -> None:
     chunk, chunks = 1_000_000, 100
     stream = ValueStream(PEOPLE, max_blocks=20_000)
     rng = np.random.default_rng(3)
@@ -184,12 +159,6 @@ def _bounded() -> tuple[str, ...]:
     value, error = stream.certified()
     everything.sort()
     true_error = abs(sample_parts(everything, PEOPLE.gains, PEOPLE.losses).value - value)
-    holds = true_error <= error and kept < 16e6
-    return (
-        f"10^8 samples in 20,000 blocks ({kept / 1e6:.1f} MB)",
-        f"{seconds:.0f} s",
-        f"true error {true_error:.1e}, certified {error:.1e}",
-        f"{true_error / error:.3f}",
-        "at most 1, under 16 MB",
-        _verdict(holds),
-    )
+    table.add(f"10^8 samples in 20,000 blocks ({kept / 1e6:.1f} MB)", f"{seconds:.0f} s",
+              f"true error {true_error:.1e}, certified {error:.1e}", f"{true_error / error:.3f}",
+              "at most 1, under 16 MB", true_error <= error and kept < 16e6)  # fmt: skip

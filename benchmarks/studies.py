@@ -8,8 +8,8 @@ import numpy as np
 import optuna
 
 from allais import Preference, cvar, expected_value
-from allais.report.markup import markdown_table
 from allais.searches import from_optuna
+from benchmarks.tables import Table, with_error
 
 STUDIES, TRIALS, TOP, ENOUGH = 100, 40, 10, 0.25
 
@@ -46,28 +46,19 @@ def row(preference: Preference, seed: int) -> tuple[float, float, float, float, 
 
 
 def run() -> str:
-    rows = []
-    for name, liking in (("mean", expected_value(costs=True)), ("worst 10 %", cvar(0.1, costs=True))):
-        found = np.array([row(liking, seed) for seed in range(STUDIES)])
-        worse = found[:, :2]
-        rows.append(
-            (
-                name,
-                *(f"{share:.2f}" for share in (worse > 0).mean(axis=0)),
-                *(f"{share:.2f}" for share in (worse > ENOUGH).mean(axis=0)),
-                f"{found[:, 2].mean():.2f} ± {found[:, 2].std(ddof=1) / STUDIES**0.5:.2f}",
-                f"{found[:, 3].mean():,.0f} ± {found[:, 3].std(ddof=1) / STUDIES**0.5:,.0f}",
-                f"{found[:, 4].sum():.0f} of {STUDIES}",
-            )
-        )
-        print(*rows[-1], flush=True)
-    header = (
+    table = Table(
         "valued by", "winner is not the best of 10", "answer is not", f"winner is worse by more than {ENOUGH:g}",
         "answer is", "luck of the winner", "runs", "settled",
     )  # fmt: skip
+    for name, liking in (("mean", expected_value(costs=True)), ("worst 10 %", cvar(0.1, costs=True))):
+        found = np.array([row(liking, seed) for seed in range(STUDIES)])
+        worse = found[:, :2]
+        shares = (f"{share:.2f}" for least in (0.0, ENOUGH) for share in (worse > least).mean(axis=0))
+        table.add(name, *shares, with_error(found[:, 2], ".2f"), with_error(found[:, 3]),
+                  f"{found[:, 4].sum():.0f} of {STUDIES}")  # fmt: skip
     text = (
         f"{STUDIES} studies by TPE of Optuna, {TRIALS} trials each, of an objective whose noise has "
         f"a standard deviation of 1; "
         f"`from_optuna` races the best {TOP} again, asymptotic at delta = 0.05, indifference {ENOUGH:g}:"
     )
-    return f"## Noisy studies\n\n{text}\n\n{markdown_table(header, rows)}\n"
+    return f"## Noisy studies\n\n{text}\n\n{table}\n"

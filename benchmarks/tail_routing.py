@@ -15,7 +15,7 @@ import numpy as np
 
 from allais import NPTS, Bounded, Preference, quantile
 from allais.policies import Recent
-from allais.report.markup import markdown_table
+from benchmarks.tables import Table, with_error
 
 ROUTES = 16  # runs of each router
 WINDOW = 10_000  # requests that the router without an alarm remembers
@@ -60,14 +60,18 @@ class Watched:
         return choice
 
 
-def _routing_table(preference: Preference) -> str:
-    tail, rows = example(), []
+def _routing_table(preference: Preference) -> Table:
+    tail = example()
+    table = Table(
+        "providers", "router", "p95 seconds lost per 1,000 requests", "before the change", "after the change",
+        "requests until it is noticed",
+    )  # fmt: skip
     for first, (title, providers) in zip((True, False, False, False), tail.SCENARIOS.items(), strict=True):
         phases = [(providers, LONG if first else BEFORE), (tail.changed(providers), AFTER)]
         requests = np.array([many for _, many in phases], dtype=float)
         rates = np.array([_rate(tail, providers, preference, many) for _, many in phases])
         whole = (rates @ requests / requests.sum(), *rates)
-        rows.append((title, "the rate of Lai and Robbins", *(f"{one:.1f}" for one in whole), ""))
+        table.add(title, "the rate of Lai and Robbins", *(f"{one:.1f}" for one in whole), "")
         for name, make in (*tail.ROUTERS.items(), (f"NPTS, a window of {WINDOW:,}, no alarm", partial(Windowed, tail))):
             if make is tail.Forgetful and not tail.times_out(providers):
                 continue  # the same as the one before
@@ -78,16 +82,10 @@ def _routing_table(preference: Preference) -> str:
                 alarms.append(router.alarm)
             halves = 1000.0 * np.array(lost)
             both = halves @ requests / requests.sum()
-            cells = [f"{one.mean():.1f} ± {one.std(ddof=1) / math.sqrt(ROUTES):.1f}" for one in (both, *halves.T)]
             heard = np.array(alarms)
             delay = "" if np.isnan(heard).all() else f"{np.nanmedian(heard):.0f} (at most {np.nanmax(heard):.0f})"
-            rows.append((title, name, *cells, delay))
-            print(*rows[-1], flush=True)
-    header = (
-        "providers", "router", "p95 seconds lost per 1,000 requests", "before the change", "after the change",
-        "requests until it is noticed",
-    )  # fmt: skip
-    return markdown_table(header, rows)
+            table.add(title, name, *(with_error(one, ".1f") for one in (both, *halves.T)), delay)
+    return table
 
 
 def _rate(tail: ModuleType, providers: dict[str, Any], p95: Preference, requests: int) -> float:
@@ -108,14 +106,11 @@ def _rate(tail: ModuleType, providers: dict[str, Any], p95: Preference, requests
 
 
 def run() -> str:
-    return "\n\n".join(
-        [
-            "## Routing by p95",
-            f"`examples/tail_routing`: {ROUTES} runs of {BEFORE:,} requests ({LONG:,} in the first case) before the "
-            f"first two providers swap their ways, and {AFTER:,} after. A request is given up after 2 s. The rate of "
-            "Lai and Robbins is what learning costs in the long run, for whoever finds the best provider whatever they "
-            "are. A rule that sticks to what was good by chance loses less, until then. What is lost after the change, "
-            "and after it was noticed, is lost by learning all anew.",
-            _routing_table(quantile(0.95, costs=True)),
-        ]
+    return (
+        f"## Routing by p95\n\n`examples/tail_routing`: {ROUTES} runs of {BEFORE:,} requests ({LONG:,} in the first "
+        f"case) before the first two providers swap their ways, and {AFTER:,} after. A request is given up after 2 s. "
+        "The rate of Lai and Robbins is what learning costs in the long run, for whoever finds the best provider "
+        "whatever they are. A rule that sticks to what was good by chance loses less, until then. What is lost after "
+        "the change, and after it was noticed, is lost by learning all anew.\n\n"
+        f"{_routing_table(quantile(0.95, costs=True))}"
     )

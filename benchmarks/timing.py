@@ -1,10 +1,15 @@
-"""Time two things side by side, so that a noisy machine slows both."""
+"""Time and memory: things side by side, so that a noisy machine slows both, and what a process takes by itself."""
 
 from __future__ import annotations
 
+import os
+import resource
 from collections.abc import Callable
-from multiprocessing import Process
-from time import perf_counter
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import Process, get_context
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any
 
 
 def best_of(rounds: int, *tasks: Callable[[], object]) -> list[float]:
@@ -15,6 +20,16 @@ def best_of(rounds: int, *tasks: Callable[[], object]) -> list[float]:
             start = perf_counter()
             task()
             best[index] = min(best[index], perf_counter() - start)
+    return best
+
+
+def least_cpu(rounds: int, task: Callable[[], object]) -> float:
+    """The least CPU time of a task, in seconds, since a machine may have other work."""
+    best = float("inf")
+    for _ in range(rounds):
+        start = process_time()
+        task()
+        best = min(best, process_time() - start)
     return best
 
 
@@ -38,3 +53,19 @@ def bare_speed(task: Callable[[], object], times: int, workers: int) -> float:
 def _repeat(task: Callable[[], object], times: int) -> None:
     for _ in range(times):
         task()
+
+
+def apart(task: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
+    """What a task returns in a process of its own, and the most memory, in MB, that this process has held."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(task, *arguments).result(), pool.submit(most_megabytes).result()
+
+
+def most_megabytes() -> float:
+    """The most megabytes that this process has held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+
+
+def megabytes() -> float:
+    """The megabytes that this process holds now; Linux only."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6

@@ -10,8 +10,8 @@ import numpy as np
 from allais import NPTS, WUCB, Bounded, Discrete, Normal, Preference, TverskyKahneman
 from allais.linear import AdditiveNoise, LinTS
 from allais.policies import Fading, Policy, Recent
-from allais.report.markup import markdown_table
 from allais.samples.drift import look, new_watch
+from benchmarks.tables import Table, with_error
 
 PEOPLE = Preference(TverskyKahneman(0.61))
 ROUNDS, SPELL, RUNS = 100_000, 20_000, 10
@@ -74,24 +74,20 @@ def _k_armed() -> str:
         "it changes slowly": _slow,
     }
     gaps = {name: _gaps(world) for name, world in worlds.items()}
-    rows = []
+    table = Table("regret", *worlds)
     for kind in (NPTS, WUCB):
         for label, memory in MEMORIES.items():
             policy = kind(PEOPLE, Bounded(0, 50), memory=memory)
-            row = [f"{policy.name}, {label}"]
-            for name, world in worlds.items():
-                lost = np.array([_regret(policy, world, seed, gaps[name]) for seed in range(RUNS)])
-                row.append(f"{lost.mean():,.0f} ± {lost.std(ddof=1) / np.sqrt(RUNS):,.0f}")
-            rows.append(tuple(row))
-    head = ("regret", *worlds)
-    return f"Three arms, {ROUNDS:,} rounds, {RUNS} runs, seeds 0 to {RUNS - 1}.\n\n{markdown_table(head, rows)}"
+            lost = ([_regret(policy, world, s, gaps[name]) for s in range(RUNS)] for name, world in worlds.items())
+            table.add(f"{policy.name}, {label}", *map(with_error, lost))
+    return f"Three arms, {ROUNDS:,} rounds, {RUNS} runs, seeds 0 to {RUNS - 1}.\n\n{table}"
 
 
 def _linear() -> str:
     """Two features; theta turns by a right angle at half time, or not at all."""
     rows = np.array([[np.cos(angle), np.sin(angle)] for angle in np.linspace(0.0, np.pi, 12)])
     thetas = {"stands still": np.array([[1.0, 0.0]] * 2), "changes at once": np.array([[1.0, 0.0], [0.0, 1.0]])}
-    table = []
+    table = Table("regret of the mean", *(f"theta {name}" for name in thetas))
     for label, memory in (("everything", None), ("Fading(half_life=200)", Fading(half_life=200))):
         row = [f"LinTS, {label}"]
         for theta in thetas.values():
@@ -108,10 +104,9 @@ def _linear() -> str:
                     learner.tell(choice, float(means[arm] + noise[turn]))
                     total += means.max() - means[arm]
                 lost.append(total)
-            row.append(f"{np.mean(lost):,.0f} ± {np.std(lost, ddof=1) / np.sqrt(RUNS):,.0f}")
-        table.append(tuple(row))
-    head = ("regret of the mean", *(f"theta {name}" for name in thetas))
-    return f"Twelve arms with two features, 2,000 rounds, {RUNS} runs.\n\n{markdown_table(head, table)}"
+            row.append(with_error(lost))
+        table.add(*row)
+    return f"Twelve arms with two features, 2,000 rounds, {RUNS} runs.\n\n{table}"
 
 
 DISTRIBUTIONS: dict[str, Callable[[Any, int], np.ndarray]] = {
@@ -145,20 +140,16 @@ def _first_alarm(outcomes: np.ndarray) -> int:
 def _alarms() -> str:
     rng = np.random.default_rng(1)
     n, times = 5_000, 200
-    false = [
-        (name, sum(_first_alarm(distribution(rng, n)) >= 0 for _ in range(times)), times)
-        for name, distribution in DISTRIBUTIONS.items()
-    ]
-    text = f"Alarms of an arm with {n:,} outcomes of one distribution, looked at after each (promised: 1 in 1,000):\n\n"
-    text += markdown_table(("distribution", "alarms", "arms"), [(a, str(b), str(c)) for a, b, c in false])
-    rows = []
+    alarms = Table("distribution", "alarms", "arms")
+    for name, distribution in DISTRIBUTIONS.items():
+        alarms.add(name, str(sum(_first_alarm(distribution(rng, n)) >= 0 for _ in range(times))), str(times))
+    delays = Table("change", "median delay", "found")
     for name, (before, after) in CHANGES.items():
-        delays = []
-        for _ in range(50):
-            at = _first_alarm(np.concatenate([before(rng, 2_000), after(rng, 5_000)]))
-            delays.append(at - 2_000 if at >= 0 else 10**9)
-        found = np.array(delays)
-        seen = found < 10**9
-        rows.append((name, f"{np.median(found):,.0f}" if seen.mean() > 0.5 else "not found", f"{seen.mean():.2f}"))
-    text += "\n\nOutcomes until the alarm, after a change at 2,000 (50 arms, 5,000 outcomes after it):\n\n"
-    return text + markdown_table(("change", "median delay", "found"), rows)
+        at = [_first_alarm(np.concatenate([before(rng, 2_000), after(rng, 5_000)])) for _ in range(50)]
+        found = np.array([one - 2_000 if one >= 0 else np.inf for one in at])
+        seen = np.isfinite(found).mean()
+        delays.add(name, f"{np.median(found):,.0f}" if seen > 0.5 else "not found", f"{seen:.2f}")
+    return (
+        f"Alarms of an arm with {n:,} outcomes of one distribution, looked at after each (promised: 1 in 1,000):\n\n"
+        f"{alarms}\n\nOutcomes until the alarm, after a change at 2,000 (50 arms, 5,000 outcomes after it):\n\n{delays}"
+    )

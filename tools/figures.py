@@ -9,6 +9,7 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from allais.bands import DKW, KL, Holder
@@ -27,6 +28,14 @@ from allais.theory.limits import regret_slope
 from allais.weights import GonzalezWu, Power, Prelec, SteepMiddle, TailAverage, TverskyKahneman, Wang
 
 
+def save(figure: Figure, path: Path) -> None:
+    """Write a picture, without the frames on top and on the right."""
+    for ax in figure.axes:
+        ax.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
 def decision_weights(folder: Path) -> None:
     """Why 50 with probability 0.1 is worth 9.3, and why the detour wins."""
     figure, axes = plt.subplots(1, 3, figsize=(15.0, 4.4), layout="constrained")
@@ -35,8 +44,7 @@ def decision_weights(folder: Path) -> None:
     for ax, title, (preference, lottery) in zip(axes, titles, cases, strict=True):
         preference.explain(lottery).plot(ax)
         ax.set_title(f"{title}: {ax.get_title()}")
-    figure.savefig(folder / "decision-weights.png", dpi=110)
-    plt.close(figure)
+    save(figure, folder / "decision-weights.png")
 
 
 def weight_curves(folder: Path) -> None:
@@ -58,11 +66,9 @@ def weight_curves(folder: Path) -> None:
         ax.plot(p, weight(p), color="#2a5da8", linewidth=2)
         ax.set_title(name, fontsize=10)
         ax.set_aspect("equal")
-        ax.spines[["top", "right"]].set_visible(False)
     figure.supxlabel("probability p")
     figure.supylabel("weight w(p)")
-    figure.savefig(folder / "weights.png", dpi=110)
-    plt.close(figure)
+    save(figure, folder / "weights.png")
 
 
 def streaming_tree(folder: Path) -> None:
@@ -95,10 +101,7 @@ def streaming_tree(folder: Path) -> None:
     above.set(ylabel="w(p)", ylim=(0.0, 1.0))
     below.set(xlabel="share of samples at or above, c / l", ylabel="level", xlim=(0.0, 1.0), yticks=[])
     below.autoscale_view(scalex=False)
-    for ax in (above, below):
-        ax.spines[["top", "right"]].set_visible(False)
-    figure.savefig(folder / "streaming-tree.png", dpi=110)
-    plt.close(figure)
+    save(figure, folder / "streaming-tree.png")
 
 
 def band_widths(folder: Path) -> None:
@@ -138,11 +141,9 @@ def band_widths(folder: Path) -> None:
                 widths.append(high[0] - low[0])
             ax.plot(pulls, widths, linewidth=2, label=label)
         ax.set(xscale="log", yscale="log", xlabel="samples", title=title)
-        ax.spines[["top", "right"]].set_visible(False)
         ax.legend(frameon=False)
     axes[0].set_ylabel("width of the interval at 95 %")
-    figure.savefig(folder / "band-widths.png", dpi=110)
-    plt.close(figure)
+    save(figure, folder / "band-widths.png")
 
 
 def regret(folder: Path) -> None:
@@ -158,8 +159,7 @@ def regret(folder: Path) -> None:
     figure, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
     comparison.plot(ax, lower_slope=regret_slope(PEOPLE, THREE.lotteries, rewards.values))
     ax.set(yscale="log", ylim=(10.0, None))
-    figure.savefig(folder / "regret.png", dpi=110)
-    plt.close(figure)
+    save(figure, folder / "regret.png")
 
 
 def fitted_people(folder: Path) -> None:
@@ -185,12 +185,8 @@ def main() -> None:
         raise SystemExit("one folder is needed for the pictures; usage: python -m tools.figures FOLDER")
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    decision_weights(folder)
-    weight_curves(folder)
-    streaming_tree(folder)
-    band_widths(folder)
-    regret(folder)
-    fitted_people(folder)
+    for draw in (decision_weights, weight_curves, streaming_tree, band_widths, regret, fitted_people):
+        draw(folder)
     print(f"figures are in {folder}")
 
 

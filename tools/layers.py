@@ -23,7 +23,14 @@ FLOORS = [
     ("underneath", [["settings", "_kernels"], ["files", "_system"], ["_checks", "client", "errors"]]),
 ]
 SHADES = ["#2a5da8", "#3f74b5", "#5489c0", "#6d9dca", "#86b1d4", "#a1c4de", "#bcd6e8", "#d8e6f1"]
+ARROW = {"arrowstyle": "->", "color": "0.4", "lw": 1.6}
 ROW, GAP, LEFT, WIDTH = 0.62, 0.22, 3.3, 6.2
+
+
+def add_box(ax: Axes, place: tuple[float, float], width: float, height: float, corner: float, shade: str) -> None:
+    """A box with round corners."""
+    style = f"round,pad=0,rounding_size={corner:g}"
+    ax.add_patch(FancyBboxPatch(place, width, height, boxstyle=style, linewidth=0, facecolor=shade))
 
 
 def draw_layers(ax: Axes) -> None:
@@ -36,30 +43,15 @@ def draw_layers(ax: Axes) -> None:
             share = WIDTH / len(names)
             for k, name in enumerate(names):
                 place = (LEFT + k * share + 0.05, y - ROW + 0.05)
-                box = FancyBboxPatch(
-                    place, share - 0.1, ROW - 0.1, boxstyle="round,pad=0,rounding_size=0.08", linewidth=0
-                )
-                box.set_facecolor(shade)
-                ax.add_patch(box)
+                add_box(ax, place, share - 0.1, ROW - 0.1, 0.08, shade)
                 dark = SHADES.index(shade) < 4
                 where = (place[0] + share / 2 - 0.05, y - ROW / 2)
-                ax.text(
-                    *where,
-                    name,
-                    ha="center",
-                    va="center",
-                    fontsize=11,
-                    color="white" if dark else "0.1",
-                    family="monospace",
-                )
+                ink = "white" if dark else "0.1"
+                ax.text(*where, name, ha="center", va="center", fontsize=11, color=ink, family="monospace")
             y -= ROW
         y -= GAP
-    ax.annotate(
-        "",
-        (LEFT + WIDTH + 0.45, y + GAP),
-        (LEFT + WIDTH + 0.45, 0.0),
-        arrowprops={"arrowstyle": "->", "color": "0.4", "lw": 1.6},
-    )
+    right = LEFT + WIDTH + 0.45
+    ax.annotate("", (right, y + GAP), (right, 0.0), arrowprops=ARROW)
     ax.text(LEFT + WIDTH + 0.65, y / 2, "imports go down only", rotation=270, va="center", fontsize=11, color="0.25")
     ax.set(xlim=(0.0, LEFT + WIDTH + 1.1), ylim=(y, 0.1))
     ax.axis("off")
@@ -68,28 +60,16 @@ def draw_layers(ax: Axes) -> None:
 # Boxes: left, top, width, title, what stands in it, shade.
 BOXES = [
     (0.0, 0.0, 4.2, "learner", "ask and tell, one round at a time;\nbound: machine code, fetched once", "#2a5da8"),
-    (
-        4.8,
-        0.0,
-        4.2,
-        "simulation/rollout.py",
-        "loop: all rounds in compiled code;\nreads outcomes from tapes",
-        "#2a5da8",
-    ),
-    (
-        1.6,
-        -2.2,
-        5.8,
-        "verb",
-        "choose, learn, recommend, bracket, widen, refresh:\na kernel for each type of rule",
-        "#5489c0",
-    ),
+    (4.8, 0.0, 4.2, "simulation/rollout.py", "loop: all rounds in compiled code;\nreads outcomes from tapes",
+     "#2a5da8"),
+    (1.6, -2.2, 5.8, "verb", "choose, learn, recommend, bracket, widen, refresh:\na kernel for each type of rule",
+     "#5489c0"),
     (0.0, -4.4, 2.8, "kernel", "copied into its callers:\nwhat runs in every round", "#86b1d4"),
     (3.1, -4.4, 2.8, "routine", "compiled once, called\nby its address", "#86b1d4"),
     (6.2, -4.4, 2.8, "late routine", "compiled when a call\nfirst reaches it", "#86b1d4"),
     (0.0, -6.6, 4.2, "rule and state", "NamedTuples of arrays,\nby reference (@by_reference, held)", "#bcd6e8"),
     (4.8, -6.6, 4.2, "cache on disk", "under a digest of the sources\nof kernels (compiling.SOURCES)", "#bcd6e8"),
-]
+]  # fmt: skip
 HEIGHT = 1.45
 # Arrows: from, to, and what they say.
 ARROWS = [
@@ -106,15 +86,13 @@ ARROWS = [
 def draw_kernels(ax: Axes) -> None:
     """Who calls at the top, what is called below, what it works on at the bottom."""
     for left, top, width, title, text, shade in BOXES:
-        box = FancyBboxPatch((left, top - HEIGHT), width, HEIGHT, boxstyle="round,pad=0,rounding_size=0.1", linewidth=0)
-        box.set_facecolor(shade)
-        ax.add_patch(box)
+        add_box(ax, (left, top - HEIGHT), width, HEIGHT, 0.1, shade)
         colour = "white" if shade in ("#2a5da8", "#5489c0") else "0.1"
         middle = left + width / 2
         ax.text(middle, top - 0.33, title, ha="center", va="center", fontsize=12, color=colour, family="monospace")
         ax.text(middle, top - 0.92, text, ha="center", va="center", fontsize=10, color=colour)
     for start, end, text in ARROWS:
-        ax.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": "0.4", "lw": 1.6})
+        ax.annotate("", end, start, arrowprops=ARROW)
         place = (max(start[0], end[0]) - abs(start[0] - end[0]) / 2 + 0.2, (start[1] + end[1]) / 2)
         ax.text(*place, text, ha="left", va="center", fontsize=10, color="0.25")
     ax.set(xlim=(-0.1, 9.1), ylim=(-6.7 - HEIGHT, 0.1))

@@ -17,7 +17,8 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).parents[1]
+from tools.type_readme import ROOT, empty_environment
+
 PAGE = ROOT / "docs" / "ten-minutes.md"
 SECTION = re.compile(r"^## (.+?)\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 LINES = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -71,15 +72,7 @@ class Terminal:
         shutil.copytree(ROOT / "examples", self.folder / "examples")
         left_out = shutil.ignore_patterns("node_modules")
         shutil.copytree(ROOT / "clients", self.folder / "clients", ignore=left_out)
-        subprocess.run([sys.executable, "-m", "venv", str(folder / "empty")], check=True)
-        programs = folder / "empty" / ("Scripts" if os.name == "nt" else "bin")
-        known = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
-        self.environment = known | {
-            "ALLAIS_CACHE_DIR": str(folder / "cache"),
-            "PATH": os.pathsep.join([str(programs), known["PATH"]]),  # as after `activate`
-            "PIP_CONSTRAINT": str(ROOT / "constraints.txt"),
-            "PYTHONUTF8": "1",
-        }
+        _, self.environment = empty_environment(folder)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]

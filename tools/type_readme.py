@@ -36,6 +36,20 @@ def lines_of(readme: str, word: str) -> list[str]:
     return [line.strip() for line, _, comment in lines if line.startswith(f"{word} ") and "minute" not in comment]
 
 
+def empty_environment(folder: Path) -> tuple[Path, dict[str, str]]:
+    """Make an environment without packages: the folder of its programs, and the variables as after `activate`."""
+    subprocess.run([sys.executable, "-m", "venv", str(folder / "empty")], check=True)
+    programs = folder / "empty" / ("Scripts" if os.name == "nt" else "bin")
+    known = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    return programs, known | {
+        "ALLAIS_CACHE_DIR": str(folder / "cache"),
+        "MPLBACKEND": "Agg",
+        "PATH": os.pathsep.join([str(programs), known["PATH"]]),
+        "PIP_CONSTRAINT": str(ROOT / "constraints.txt"),
+        "PYTHONUTF8": "1",
+    }
+
+
 def typed(command: list[str], folder: Path, environment: dict[str, str]) -> None:
     """Run one command; if it fails, say what it printed, and stop."""
     print("$", shlex.join([Path(command[0]).name, *command[1:]])[:110], flush=True)
@@ -48,17 +62,8 @@ def typed(command: list[str], folder: Path, environment: dict[str, str]) -> None
 def type_readme(package: str, folder: Path) -> int:
     """Install a wheel or a folder into an empty environment, and do what the README says; return how many lines ran."""
     readme = README.read_text(encoding="utf-8")
-    subprocess.run([sys.executable, "-m", "venv", str(folder / "empty")], check=True)
-    programs = folder / "empty" / ("Scripts" if os.name == "nt" else "bin")
+    programs, environment = empty_environment(folder)
     suffix = ".exe" if os.name == "nt" else ""
-    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
-    environment |= {
-        "ALLAIS_CACHE_DIR": str(folder / "cache"),
-        "MPLBACKEND": "Agg",
-        "PATH": os.pathsep.join([str(programs), environment["PATH"]]),  # as after `activate`
-        "PIP_CONSTRAINT": str(ROOT / "constraints.txt"),
-        "PYTHONUTF8": "1",
-    }
     shutil.copytree(ROOT / "examples", folder / "copy" / "examples")
     installs, commands = lines_of(readme, "pip"), lines_of(readme, "allais")
     if not installs or not commands:

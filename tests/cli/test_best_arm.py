@@ -276,7 +276,7 @@ def test_what_cannot_be_resumed_or_read_is_refused(spec):
     spec.with_suffix(".runs.jsonl").write_text("my notes\n")
     result = run(spec, "--resume")
     assert result.exit_code == 2
-    assert "a journal begins with what it is of" in result.output
+    assert "a journal must begin with its format" in result.output
     assert spec.with_suffix(".runs.jsonl").read_text() == "my notes\n"
     spec.with_suffix(".pilot.json").write_text("{}")
     assert "exists and holds something else. Move it away" in run(spec, "--dry-run").output

@@ -90,7 +90,7 @@ def test_a_missing_line_is_noticed_where_lines_are_numbered(tmp_path):
 def test_a_file_that_is_not_ours_is_never_written_to(content, tmp_path):
     path = tmp_path / "visits.jsonl"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"a journal begins with what it is of; .* does not. Check the path"):
+    with pytest.raises(ValueError, match=r"a journal must begin with its format; .* does not. Check the path"):
         Log(path, form="visits")
     assert path.read_bytes() == content
 

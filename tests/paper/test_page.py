@@ -8,7 +8,7 @@ import pytest
 
 from allais.paper.experiments import ExperimentResult, Finding, ResultTable
 from allais.paper.page_words import ERRATA, found
-from allais.paper.report import STYLE, coloured, drawing, html_report, markdown_report, write_html
+from allais.paper.report import STYLE, coloured, drawing, html_report, markdown_report
 from allais.paper.runner import Stored
 from tests.browser import opened_without_complaint
 from tests.paper.made_up import FINDINGS, made_up
@@ -20,7 +20,7 @@ SCREENS = [(1280, 900), (390, 844)]
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "report.html"
-    write_html(path, made_up())
+    path.write_text(html_report(made_up()), encoding="utf-8")
     return path
 
 

@@ -79,7 +79,7 @@ def test_both_peaks_of_a_posterior_are_found_with_their_shares():
         return special.logsumexp(np.stack([np.log(0.7) - 10 * far, np.log(0.3) - 10 * near]), axis=0)
 
     shares = [
-        float((smc(log_likelihood, prior, 1000, np.random.default_rng(seed)).z[:, 0] > 0).mean()) for seed in range(8)
+        float((smc(log_likelihood, prior, 1000, np.random.default_rng(seed))[0][:, 0] > 0).mean()) for seed in range(8)
     ]
     # resampling adds noise: the sd of one share is about 0.04
     assert np.mean(shares) == pytest.approx(0.7, abs=6 * 0.04 / np.sqrt(8))

@@ -208,7 +208,7 @@ def test_a_damaged_interview_is_refused(tmp_path, finished):
         with pytest.raises(ValueError, match="is damaged"):
             Interview.load(path)
     finished.fitted.save(path)
-    with pytest.raises(ValueError, match="that no interview left"):
+    with pytest.raises(ValueError, match="without an interview"):
         Interview.load(path)
 
 

@@ -65,7 +65,7 @@ def test_the_plan_holds_the_chances_of_the_family():
     assert all(place // CHECK_EVERY == block for block, place in enumerate(plan["check_places"]))
     assert plan["check_places"][0] > 0
     assert plan["id"] != planned(FAMILY, (-50.0, 200.0), 2, 20, "euros")["id"]
-    with pytest.raises(ValueError, match="a page asks 1 to 300 questions; got 0"):
+    with pytest.raises(ValueError, match="questions must be a whole number, 1 or more; got 0"):
         planned(FAMILY, (-50.0, 200.0), 1, 0, "")
 
 

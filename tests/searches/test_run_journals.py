@@ -128,7 +128,7 @@ def test_two_long_texts_are_shown_where_they_differ():
 def test_what_is_no_journal_is_refused_and_left_alone(tmp_path, content):
     path = tmp_path / "notes.txt"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"a journal begins with what it is of; .* does not"):
+    with pytest.raises(ValueError, match=r"a journal must begin with its format; .* does not"):
         search(BUDGET, COIN, seed=1, journal=path)
     assert path.read_bytes() == content
 

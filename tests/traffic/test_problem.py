@@ -69,7 +69,8 @@ def test_a_probe_that_has_not_arrived_may_count_as_cut_off(grid, monkeypatch):
     problem = TrafficProblem(grid.network, grid.routes[:2], grid.demand, "fresh", cut=True)
     problem._moments = [(0.0, "")]
     nothing, late = np.array([np.nan]), np.array([7200.0])
-    monkeypatch.setattr(problem, "_one", lambda *_: Passages(np.array([0]), nothing, ((),), 0, 1, late))
+    sent = Passages(np.array([0]), nothing, ((),), 0, 1, late)
+    monkeypatch.setattr("allais.traffic.problem.send", lambda *_, **__: sent)
     with pytest.raises(RunCut, match="within 7200 s") as cut:
         problem.draw(0, np.random.default_rng(1), 1)
     assert cut.value.at_least == 7200.0

@@ -1,6 +1,6 @@
-"""What is needed for some work only, and installed with an extra: its absence is said in one sentence.
+"""Packages that only some work needs, installed with an extra: one sentence says that one is missing.
 
-The progress bar of long work on a terminal is such a thing: without `rich` there is none.
+The progress bar of long work on a terminal needs one, too: without `rich` there is none.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def extra(name: str, thing: str) -> Iterator[None]:
         yield
     except ImportError as error:
         missing = (error.name or "").partition(".")[0]
-        if missing not in PACKAGES[name]:  # installed, and broken: that is another story
+        if missing not in PACKAGES[name]:  # it is installed, but broken
             raise
         raise missing_extra(name, thing, missing) from None
 

@@ -1,7 +1,7 @@
 """Ends what a process started when that process has died, however it died.
 
-This file is run as a program of its own, which outlives the process that it guards (`_processes.Guard`): its input
-ends with that process, also when that one was killed. A line `+123` says that the process group 123 has begun, and
+This file is run as a program of its own, which outlives the process that it guards (`processes.Guard`): its input
+ends when that process ends, even if it was killed. A line `+123` says that the process group 123 has begun, and
 `-123` that it has ended. It must be small and need nothing but the standard library.
 """
 

@@ -1,4 +1,4 @@
-"""Processes that are started, and that none of them outlives the one that started it."""
+"""Starting processes, none of which outlives the one that started it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def begin_worker(parent: int, mark: str | None = None) -> None:
 
 
 def end_workers(pool: ProcessPoolExecutor) -> None:
-    """End a pool without waiting for the runs that are under way, nor for the programs that they started."""
+    """End a pool without waiting for the runs that are under way, or for the programs that these started."""
     processes = list((pool._processes or {}).values())
     manager = _forget_what_waits(pool)
     groups = [process.pid for process in processes if process.pid is not None] if hasattr(os, "killpg") else []

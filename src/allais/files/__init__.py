@@ -1,4 +1,4 @@
-"""Files that are whole at every moment and kept to one process; and files that are read: damage is refused."""
+"""Files that are whole at every moment and locked by one process; and files that are read: damage is refused."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import os
 import secrets
 import stat
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ Where = Callable[[int], str]  # how a message names a row of a table, counted fr
 
 
 def locked(handle: Any, refusal: str) -> None:
-    """Keep a file to this process until it is closed; refuse if another process has it."""
+    """Lock a file until it is closed; refuse if another process has locked it."""
     try:
         if os.name == "posix":
             import fcntl
@@ -57,7 +57,7 @@ def locked_folder(folder: Path) -> Any:
 
 
 def _let_go() -> None:
-    """In a forked child: a worker that outlives its parent must not keep the parent's locks."""
+    """In a forked child, release the parent's locks: a worker that outlives its parent must not keep them."""
     for handle in list(_HELD):
         handle.close()
 
@@ -134,14 +134,28 @@ def make_folder(folder: Path) -> None:
         raise ValueError(f"cannot use {folder} as a folder ({error}).") from None
 
 
+@contextlib.contextmanager
+def reading(path: Path, rule: str, kind: str = "file") -> Iterator[None]:
+    """Within, a file is read; where that fails, one sentence says why.
+
+    Args:
+        path: The file.
+        rule: What is read from it, such as "a preference is".
+        kind: What it is, such as "CSV file".
+    """
+    try:
+        yield
+    except FileNotFoundError:
+        raise MissingFile(f"{rule} read from a {kind}; {path} does not exist. Check the path.") from None
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        why = getattr(error, "strerror", None) or error
+        raise ValueError(f"{rule} read from a {kind}; {path} cannot be read ({why}). Check it.") from None
+
+
 def text_of(path: Path, rule: str) -> str:
     """The text of a file; `rule` says what is read from it, such as "a preference is"."""
-    try:
+    with reading(path, rule):
         return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise MissingFile(f"{rule} read from a file; {path} does not exist. Check the path.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(f"{rule} read from a file; {path} cannot be read ({error}). Check it.") from None
 
 
 def by_row(row: int) -> str:
@@ -162,18 +176,13 @@ def csv_rows(path: Path, what: str) -> tuple[list[str], list[list[str]], list[in
         what: What the rows are, such as "choices".
     """
     rows, lines, begin = [], [], 1
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file, strict=True)
-            for cells in reader:
-                if any(cells):
-                    rows.append(cells)
-                    lines.append(begin)
-                begin = reader.line_num + 1
-    except FileNotFoundError:
-        raise MissingFile(f"{what} are read from a file; {path} does not exist. Check the path.") from None
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"{what} are read from a CSV file; {path} cannot be read ({error}). Check it.") from None
+    with reading(path, f"{what} are", "CSV file"), path.open(newline="", encoding="utf-8-sig") as file:
+        reader = csv.reader(file, strict=True)
+        for cells in reader:
+            if any(cells):
+                rows.append(cells)
+                lines.append(begin)
+            begin = reader.line_num + 1
     if not rows:
         raise ValueError(f"a CSV file begins with the names of its columns; {path} is empty. Check it.")
     return [name.strip() for name in rows[0]], rows[1:], lines[1:]
@@ -188,25 +197,16 @@ def write_arrays(path: Path, header: dict[str, Any], arrays: dict[str, Any]) -> 
 
 def read_arrays(path: Path, format_: str, version: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """The header and the arrays of a file that `write_arrays` wrote."""
-    try:
+    with reading(path, f"an {format_} is"):
         content = path.read_bytes()
-    except FileNotFoundError:
-        raise MissingFile(f"an {format_} is read from a file; {path} does not exist. Check the path.") from None
-    except OSError as error:
-        raise ValueError(
-            f"an {format_} is read from a file; {path} cannot be read ({error.strerror}). Check the path."
-        ) from None
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             header = json.loads(str(stored["header"]))
             arrays = {name: stored[name] for name in stored.files if name != "header"}
-    except Exception as error:  # numpy raises whatever the zip reader does, and advises to trust what is no zip
+    except Exception as error:  # NumPy raises what the zip reader raises, and advises to trust what is not a zip
         raise ValueError(f"{path} is not an {format_}, or is damaged. Check the path, or use a backup.") from error
-    if (
-        not isinstance(header, dict)
-        or header.get("format") != format_
-        or header.get("version") not in range(1, version + 1)
-    ):
+    about = header if isinstance(header, dict) else {}
+    if about.get("format") != format_ or about.get("version") not in range(1, version + 1):
         raise ValueError(f"an {format_} must be of version {version}; {path} is not. Update allais, or check the path.")
     return header, arrays
 
@@ -217,16 +217,16 @@ LARGEST_COUNT = 2**62  # so that sums of two fit
 
 
 class Damaged(Exception):  # noqa: N818
-    """What a file says cannot be; its reader says which file."""
+    """Something in a file is invalid; whoever reads it says which file."""
 
 
-# what reading a file that says the impossible may raise, beside sentences of ours
+# what reading a damaged file may raise, beside our own errors
 DAMAGE = (Damaged, KeyError, TypeError, IndexError, AttributeError, ArithmeticError, RecursionError, MemoryError)
 
 
-def require(possible: object, what: str) -> None:
-    """Go on only where a file says what can be."""
-    if not possible:
+def require(valid: object, what: str) -> None:
+    """Raise `Damaged` unless what a file says is valid."""
+    if not valid:
         raise Damaged(what)
 
 
@@ -270,9 +270,8 @@ def array_like(numbers: Any, target: NDArray[Any], what: str) -> NDArray[Any]:
             whole(entry, what, int(limits.min), int(limits.max))
     else:
         for entry in numbers:
-            require(
-                entry in INFINITIES if isinstance(entry, str) else type(entry) in (int, float), f"{what} has no number"
-            )
+            number = entry in INFINITIES if isinstance(entry, str) else type(entry) in (int, float)
+            require(number, f"{what} must be numbers")
     return np.array(numbers, dtype=target.dtype).reshape(target.shape)
 
 
@@ -292,11 +291,9 @@ def generator_of(state: Any) -> np.random.Generator:
 def _arrays(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _arrays(entry) for key, entry in value.items()}
-    return (
-        np.array([whole(entry, "the generator", 0, 2**64 - 1) for entry in value], np.uint64)
-        if isinstance(value, list)
-        else value
-    )
+    if isinstance(value, list):
+        return np.array([whole(entry, "the generator", 0, 2**64 - 1) for entry in value], np.uint64)
+    return value
 
 
 def plain(state: Any) -> Any:
@@ -307,7 +304,7 @@ def plain(state: Any) -> Any:
 
 
 def checksum(document: dict[str, Any]) -> str:
-    """Of everything else in a document, so that no damage goes unseen."""
+    """The checksum of everything else in a document, so that any damage is noticed."""
     content = {key: value for key, value in document.items() if key != "checksum"}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 

@@ -3,8 +3,8 @@
 A `Log` is one file. A `SnapshotLog` is a folder: a snapshot, and the log of what came after it. Both have the same
 interface, and both belong to one process until they are closed:
 
-- `events`: what the log held when it was opened; do it again, then call `accept`
-- `accept()`: go on from there; a last line that was cut off while it was written is cut away, with a warning
+- `events`: what the log held when it was opened; replay them, then call `accept`
+- `accept()`: continue from there; a last line that was cut off while it was written is removed, with a warning
 - `append(event, ...)`: write plain dicts down; they are on disk when it returns
 - `lines`: how many events it holds
 - `close()`, `closed`
@@ -55,7 +55,7 @@ def _ending(text: bytes) -> bytes:
 
 
 def event_of(line: bytes) -> Event | None:
-    """What a line without its end says, or None if it is not as it was written."""
+    """The event of a line without its newline, or None if it does not match its checksum."""
     if line.startswith(b"{"):
         end = line.rfind(b', "check": ')
         text = line[:end] + b"}"
@@ -75,8 +75,8 @@ def event_of(line: bytes) -> Event | None:
 def events_in(content: bytes, path: Path, *, numbered: bool, advice: str = "") -> tuple[list[Event], int]:
     """The events of a file, and how many bytes their lines are.
 
-    A line that ends was acknowledged, or may have been: if it is not as it was written, that is damage. The end of
-    a line is written last, so one without it was cut off while it was written; it is left out.
+    A line with a newline was acknowledged, or may have been: if it does not match its checksum, that is damage. The
+    newline is written last, so a line without one was cut off while it was written; it is left out.
     """
     *lines, rest = content.split(b"\n")
     events: list[Event] = []
@@ -88,7 +88,7 @@ def events_in(content: bytes, path: Path, *, numbered: bool, advice: str = "") -
                 f"a journal must match its checksums; {path} is damaged in line {len(events) + 1}. Use a backup{also}."
             )
         events.append(event)
-    if event_of(rest[:-1]) is not None:  # whole, with something else for its end
+    if event_of(rest[:-1]) is not None:  # whole, with something else in place of its newline
         raise ValueError(
             f"a journal must match its checksums; {path} is damaged at its end, in line {len(events) + 1}. "
             "Use a backup."
@@ -103,12 +103,12 @@ class Log:
     """A file that only grows.
 
     If a write fails, the log closes itself, since nobody knows how much of it is on disk: opening it again finds out.
-    If a signal's handler raises in the middle, the events are written all the same, and what it raised is raised
-    afterwards. `lines` says which of the two it was: it counts what is on disk.
+    If a signal's handler raises in the middle, the events are written all the same, and its exception is raised
+    afterwards. `lines` tells the two cases apart: it counts what is on disk.
 
-    With `form`, the first event is `{"format": form, ...}`, and a file that does not begin so is never written to.
-    With `numbered`, each line says which one it is, so that a missing one is noticed. With `shared`, somebody else
-    keeps other processes out. `advice` is what to do about a damaged line, beside using a backup.
+    With `form`, the first event is `{"format": form, ...}`, and a file that begins otherwise is never written to.
+    With `numbered`, each line has its number, so that a missing one is noticed. With `shared`, somebody else keeps
+    other processes out. `advice` is what to do about a damaged line, beside using a backup.
 
     >>> log = Log("visits.jsonl", form="visits")
     >>> log.append({"format": "visits", "version": 1}, {"visitor": "A"})
@@ -146,13 +146,13 @@ class Log:
         self.lines, self._torn = len(self.events), len(content) > self._size
 
     def _read(self, form: str | None) -> bytes:
-        """All of a file that is ours; of another no more than its beginning."""
+        """All of a file in our format; of any other file no more than its beginning."""
         if form is None:
             return self._file.readall() or b""
         wanted = json.dumps({**({"n": 1} if self._numbered else {}), "format": form})[:-1].encode()
         beginning = self._file.read(len(wanted)) or b""
         if beginning and beginning != wanted:
-            raise ValueError(f"a journal begins with what it is of; {self.path} does not. Check the path.")
+            raise ValueError(f"a journal must begin with its format; {self.path} does not. Check the path.")
         return beginning + (self._file.readall() or b"")
 
     @property
@@ -161,7 +161,7 @@ class Log:
         return self._file.closed
 
     def accept(self) -> None:
-        """Go on from what was read, which is kept no longer."""
+        """Continue after what was read, and forget it."""
         if self._torn:
             warnings.warn(
                 f"the last line of {self.path} was cut off while it was written; it is dropped.", stacklevel=5
@@ -170,7 +170,7 @@ class Log:
         self._torn, self.events = False, []
 
     def clear(self) -> None:
-        """Forget everything: for a log that holds nothing of worth yet."""
+        """Forget everything: for a log that holds nothing of value yet."""
         self._file.truncate(0)
         self.events, self._size, self.lines, self._torn = [], 0, 0, False
 
@@ -193,7 +193,7 @@ class Log:
         self._size, self.lines = size, lines
 
     def _put(self, content: bytes) -> None:
-        """Put lines at the end; doing it twice is as good as once."""
+        """Put lines at the end; this is idempotent."""
         try:
             self._file.seek(self._size)
             while content:  # a full disk may take a part of it
@@ -260,7 +260,7 @@ class SnapshotLog:
             return None
         try:
             snapshot = json.loads(path.read_text(encoding="utf-8"))
-            require(isinstance(snapshot, dict), "it is no mapping")
+            require(isinstance(snapshot, dict), "it is not a mapping")
             # version 0.1.0 wrote no checksum of the whole, only the learner's own
             require(snapshot.get("checksum", checksum(snapshot)) == checksum(snapshot), "its checksum differs")
             self._number = whole(snapshot["journal"], "the number of a journal", 1)
@@ -293,7 +293,7 @@ class SnapshotLog:
         return 0 if self._log is None else self._log.lines
 
     def accept(self) -> None:
-        """Go on from what was read, which is kept no longer."""
+        """Continue after what was read, and forget it."""
         self.snapshot = None
         if self._log is not None:
             self._log.accept()
@@ -330,7 +330,7 @@ class SnapshotLog:
         self._tidy()
 
     def _tidy(self) -> None:
-        """Remove what a snapshot has made superfluous, or a crash has left half written."""
+        """Remove older journals, and snapshots that a crash has left half written."""
         for path in self.folder.iterdir():
             stale = path.name.startswith("journal-") and path.name != _name(self._number)
             if stale or (path.name.startswith(SNAPSHOT) and path.suffix == ".tmp"):

@@ -17,7 +17,7 @@ import numpy as np
 
 from allais._checks import FloatArray, IntArray
 from allais.lotteries import Lottery
-from allais.paper.experiments import Done, Figure, ResultTable
+from allais.paper.experiments import Done, Figure, Finding, ResultTable
 from allais.paper.report import BLUE, GREEN, INK, ORANGE, PURPLE, RED, drawing
 from allais.policies.core.base import Policy
 from allais.policies.wlucb import PAPER_UNION
@@ -61,10 +61,9 @@ def part(done: Done, index: int, of: int) -> Done:
     return lambda share: done((index + share) / of)
 
 
-def regret_now(results: Results, round_: int | None = None) -> str:
-    """The mean regret with its standard error, at the end or at a checkpoint."""
-    at = -1 if round_ is None else int(np.flatnonzero(results.checkpoints == round_)[0])
-    return with_error(float(results.mean_regret[at]), float(results.regret_error[at]))
+def regret_now(results: Results) -> str:
+    """The mean regret at the end, with its standard error."""
+    return with_error(float(results.mean_regret[-1]), float(results.regret_error[-1]))
 
 
 def growth(results: Results, decade: float = 10.0) -> float:
@@ -97,15 +96,18 @@ def share_of(hits: int, runs: int) -> str:
 
 
 def gap_of_means(one: np.ndarray, other: np.ndarray) -> tuple[float, float]:
-    """By what share the mean of one exceeds that of the other, and the standard error of that."""
+    """By what share one mean exceeds the other, and the standard error of that share."""
     spread = np.hypot(*(x.std(ddof=1) / np.sqrt(x.size) / x.mean() for x in (one, other)))
     return float(one.mean() / other.mean() - 1.0), float(spread)
 
 
-def below(better: Results, worse: Results, errors: float = 5.0) -> bool:
-    """Whether one regret is below another by so many standard errors: five fail by luck once in 3 million."""
+ERRORS = 5.0  # standard errors of a clear difference: luck makes one once in 3 million
+
+
+def below(better: Results, worse: Results) -> bool:
+    """Whether one regret is clearly below another."""
     spread = float(np.hypot(better.regret_error[-1], worse.regret_error[-1]))
-    return bool(worse.mean_regret[-1] - better.mean_regret[-1] > errors * spread)
+    return bool(worse.mean_regret[-1] - better.mean_regret[-1] > ERRORS * spread)
 
 
 def regret_table(title: str, results: Mapping[str, Results]) -> ResultTable:
@@ -126,7 +128,7 @@ def error_of_estimates(preference: Preference, lottery: Lottery, repeats: int, r
     return float(np.std([preference.estimate(lottery.sample(rng, SAMPLES)) for _ in range(repeats)], ddof=1))
 
 
-# what a reader has to know where a curve and the limit of regret stand in one figure
+# what a reader has to know where a curve and the limit of regret are in one figure
 ABOUT_THE_LIMIT = (
     "The limit is a slope, not a level: for n to infinity no consistent policy's regret grows more slowly per log n. "
     "It is drawn where the curve ends; at any one n a curve may lie anywhere"
@@ -174,14 +176,28 @@ def colour_of(policy: str) -> str:
     return {"WE-UCB": PURPLE, "WE-LUCB": PURPLE, "NPTS": GREEN}.get(policy, ORANGE)
 
 
-def but_almost_linear(exponent: float) -> str:
-    """What has to be said beside a lower regret that still grows almost like n; nothing where it does not."""
-    if exponent < LINEAR:
-        return ""
-    return (
-        f"lower by a factor, not yet in its order: it still grows like n^{exponent:.2f}, almost as fast as a linear "
-        "one, since the widths have not narrowed; the arm that it ends on is the right one"
-    )
+def regret_is_linear(claim: str, printed: str, results: Results) -> Finding:
+    """That a policy's regret is linear."""
+    return Finding(
+        claim, printed,
+        f"regret grows like n^{growth(results):.2f}, and {results.error_rate[-1]:.0%} of runs end on a wrong arm",
+        is_linear(results),
+    )  # fmt: skip
+
+
+def regret_is_lower(claim: str, printed: str, ours: Results, theirs: Results) -> Finding:
+    """That a policy's regret is below another's; what has to be said where it still grows almost like n."""
+    exponent = growth(ours)
+    return Finding(
+        claim, printed,
+        f"{regret_now(ours)} against {regret_now(theirs)}, growing like n^{exponent:.2f}; "
+        f"{ours.error_rate[-1]:.0%} of runs end on a wrong arm",
+        below(ours, theirs) and not is_linear(ours),
+        why="" if exponent < LINEAR else (
+            f"lower by a factor, not yet in its order: it still grows like n^{exponent:.2f}, almost as fast as a "
+            "linear one, since the widths have not narrowed; the arm that it ends on is the right one"
+        ),
+    )  # fmt: skip
 
 
 def regret_figure(
@@ -226,7 +242,6 @@ def stops(
     *,
     undistorted_widths: bool = False,
     union: float = PAPER_UNION,
-    share: float = SHARE,
 ) -> Stops:
     """Algorithm 3 on lotteries of finitely many rewards, none below 0; `undistorted_widths` are those of LUCB."""
     if rewards.low < 0.0 or preference.costs or preference.utility is not None:
@@ -260,7 +275,7 @@ def stops(
         index, going = index[~parted], going[~parted]
         leader, rival = leader[~parted], rival[~parted]
         fewest = np.minimum(times[index, leader], times[index, rival])
-        batch = np.maximum(1, (share * fewest).astype(np.int64))
+        batch = np.maximum(1, (SHARE * fewest).astype(np.int64))
         rounds[going] += batch
         for arms in (leader, rival):
             counts[going, arms] += rng.multinomial(batch, chances[arms])

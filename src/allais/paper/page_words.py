@@ -143,7 +143,7 @@ def _arms(facts: Mapping[str, Mapping[str, Any]]) -> str:
             f"W-UCB's regret on problem (a) is {regret['W-UCB']:,.0f} after {regret['rounds']:,} rounds, "
             f"UCB's {regret['UCB']:,.0f}"
         )
-    right = {name: hits for name, hits in shares(facts).items() if hits is not None}
+    right = shares(facts)
     if len(right) == 4:
         runs = right["W-LUCB"][1] + right["W-SR"][1]
         ours, theirs = (right[a][0] + right[b][0] for a, b in (("W-LUCB", "W-SR"), ("LUCB", "SR")))
@@ -153,14 +153,11 @@ def _arms(facts: Mapping[str, Mapping[str, Any]]) -> str:
     return "; ".join(parts) + "." if parts else ""
 
 
-def shares(facts: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[int, int] | None]:
-    """How many runs of each policy end on the arm that people prefer, and of how many."""
-    found: dict[str, tuple[int, int] | None] = {}
-    for experiment, names in (("confidence", ("LUCB", "W-LUCB")), ("budget", ("SR", "W-SR"))):
-        known = facts.get(experiment) or {}
-        for name in names:
-            found[name] = (int(known[name]), int(known["runs"])) if name in known else None
-    return found
+def shares(facts: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[int, int]]:
+    """How many runs of each policy end on the arm that people prefer, and of how many; of policies that have run."""
+    policies = {"LUCB": "confidence", "W-LUCB": "confidence", "SR": "budget", "W-SR": "budget"}
+    known = {name: facts.get(experiment) or {} for name, experiment in policies.items()}
+    return {name: (int(one[name]), int(one["runs"])) for name, one in known.items() if name in one}
 
 
 def _roads(facts: Mapping[str, Mapping[str, Any]]) -> str:

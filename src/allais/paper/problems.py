@@ -135,8 +135,9 @@ def _error_of_wsr() -> Finding:
     )  # fmt: skip
 
 
-def wsr_counterexample(alpha: float = 0.3, pulls: int = 400) -> tuple[float, float]:
+def wsr_counterexample() -> tuple[float, float]:
     """The error of W-SR on two arms, exactly, beside the printed bound (docs/paper/errata.md, 17)."""
+    alpha, pulls = 0.3, 400
     weight = SteepMiddle(alpha)  # L = 1, and the rewards lie in [0, 1]
     seen = np.arange(pulls + 1)
     share = weight(seen / pulls)

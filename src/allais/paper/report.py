@@ -111,16 +111,10 @@ PICTURES = (  # of the first screen: the figure, its experiment, and its words
 )
 
 
-def write_html(path: Path, results: Sequence[Stored]) -> None:
-    """Write the report of these results."""
-    write_changed(path, html_report(results))
-
-
 def html_report(results: Sequence[Stored]) -> str:
-    """The whole page; what differs between runs of one seed stands in elements of class `time`."""
+    """The whole page; whatever differs between runs with one seed is in elements of class `time`."""
     figures = {figure.name: figure for stored in results for figure in stored.result.figures}
-    ends = shares({one.name: one.result.facts for one in results})
-    right = {name: hits for name, hits in ends.items() if hits is not None}
+    right = shares({one.name: one.result.facts for one in results})
     drawn = figures.keys() | ({BARS} if right else set())
     page = render(
         "paper/templates/page.html.j2", title="The paper, run again", style=style("paper/static/paper.css"),
@@ -152,8 +146,8 @@ def _kinds(results: Sequence[Stored]) -> Iterator[dict[str, Any]]:
 def _inlined(figure: Figure, place: str = "") -> Markup:
     """A figure in the colours of the page.
 
-    The drawing library calls parts of every figure alike; on one page each name may be there once only, so the name of
-    the figure stands before it, and its place, if the figure is there twice.
+    matplotlib uses the same ids in every figure; on one page they must be unique, so each is prefixed with the name of
+    the figure, and with its place if the figure is there twice.
     """
     prefix = f"{place}{figure.name}-"
     svg = re.sub(r'\bid="', f'id="{prefix}', coloured(figure.svg, "currentColor", "var(--card)"))
@@ -161,7 +155,7 @@ def _inlined(figure: Figure, place: str = "") -> Markup:
 
 
 def write_changed(path: Path, text: str) -> None:
-    """Write a file unless it is there as it should be: a disk takes its time to be sure of twenty figures."""
+    """Write a file unless it has this content already: syncing twenty figures to disk takes a while."""
     with contextlib.suppress(OSError, ValueError):
         if path.read_text(encoding="utf-8") == text:
             return
@@ -231,6 +225,6 @@ def write_report(folder: Path, scale: str, seed: int) -> tuple[Path, list[Stored
     found = [kept(folder, experiment.name, scale, seed) for experiment in EXPERIMENTS]
     results = [stored for stored in found if stored is not None]
     page = folder / "report.html"
-    write_html(page, results)
+    write_changed(page, html_report(results))
     write_markdown(folder / "results.md", results)
     return page, results

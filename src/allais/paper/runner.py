@@ -24,13 +24,13 @@ from allais.paper.experiments import BY_NAME, Experiment, ExperimentResult
 
 PACKAGE = Path(__file__).parents[1]
 BENEATH = ("numpy", "scipy", "numba", "matplotlib", "eclipse-sumo")
-# these show results and make none: a page in other words is no reason to run an experiment again
+# these only show results: a page in other words is no reason to run an experiment again
 SHOWING = ("cli", *(f"paper/{name}.py" for name in ("page_words", "report")))
 
 
 @lru_cache
 def digest(package: Path = PACKAGE) -> str:
-    """A name for all of it; two results with the same one come from the same program."""
+    """A digest of the sources and the packages beneath; results with the same digest come from the same program."""
     found = hashlib.sha256(platform.python_version().encode())
     for name in BENEATH:
         found.update(f"{name} {_version(name)}\n".encode())
@@ -68,7 +68,7 @@ def path_of(folder: Path, name: str) -> Path:
 
 
 def keep(folder: Path, stored: Stored) -> None:
-    """Write a result; an interruption leaves the old one."""
+    """Write a result; if this is interrupted, the old one stays."""
     path = path_of(folder, stored.name)
     path.parent.mkdir(parents=True, exist_ok=True)
     document: dict[str, Any] = {
@@ -96,7 +96,7 @@ def kept(folder: Path, name: str, scale: str, seed: int) -> Stored | None:
 
 
 def _checksum(document: dict[str, Any]) -> str:
-    """Of all but the time that it took, which two runs of the same program need not share."""
+    """The checksum of everything but the time, in which two runs of the same program may differ."""
     parts = {name: part for name, part in document.items() if name not in ("seconds", "checksum")}
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -118,9 +118,9 @@ def run_experiments(
     *,
     watch: Watch = lambda name, share: None,
 ) -> Iterator[Stored]:
-    """Run them in this order; each result is kept when it is there, and the same for any number of workers.
+    """Run them in this order; each result is kept as soon as it is there, and is the same for any number of workers.
 
-    `watch` hears of an experiment with a share of 0 when it starts, and of 1 when it is done.
+    `watch` is called with an experiment and a share of 0 when it starts, and of 1 when it is done.
     """
     if workers == 1:
         found = _one_by_one(experiments, scale, seed, watch)
@@ -157,7 +157,7 @@ def _timed(
 def _side_by_side(
     experiments: Sequence[Experiment], scale: str, seed: int, workers: int, watch: Watch
 ) -> Iterator[tuple[str, ExperimentResult, float]]:
-    context = multiprocessing.get_context("spawn")  # the caller's threads are none of a worker's business
+    context = multiprocessing.get_context("spawn")  # a worker must not inherit the caller's threads
     with context.Manager() as manager, process_pool(workers, context) as pool:
         told: Any = manager.Queue()
         waiting: dict[Future[tuple[ExperimentResult, float]], str] = {

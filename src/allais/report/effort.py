@@ -1,4 +1,4 @@
-"""What a search took, and how far that is from the limit: the least that a proof takes."""
+"""What a search took, and how far that is from the limit: the fewest runs that a proof takes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def more_runs(answer: BestArm, values: FloatArray, seen: list[Seen]) -> Iterator
 
 
 def distance(answer: BestArm, proof: Proof | None, unit: str = "") -> Iterator[str]:
-    """How far a search is from the least that a proof takes; where that cannot be told, why."""
+    """How far a search is from the fewest runs that a proof takes; where that is not known, why."""
     if proof is None:
         yield _among_features(answer) or _why_not(answer)
         return

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from allais import __version__
-from allais._checks import FloatArray
 from allais.bands import Interval
 from allais.evidence import Evaluation, Verdict, Verdicts, Worth
 from allais.evidence.distributions import value_at
@@ -20,7 +20,7 @@ from allais.preferences import Preference
 from allais.preferences.named import in_words
 from allais.preferences.valuation import amount, plain
 from allais.report.markup import macro, render, style
-from allais.report.pictures import HIGH, PARTS, WIDE, Curve, Row, Shape, over_time, plot, rows_as_svg, ticks_over
+from allais.report.pictures import HIGH, PARTS, WIDE, Curve, Row, over_time, plot, rows_as_svg, ticks_over
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -113,35 +113,29 @@ def _shares(found: Verdicts) -> Markup:
 def _distributions(found: Verdicts) -> Markup:
     """The share of outcomes at or below each amount, with the interval of every percentile."""
     views = [side.upto(found.log.outcome.size) for side in found.log.sides]
-    exponent = math.log(1.0 / found.delta)
     middle = [[value_at(one.sorted, level) for level in LEVELS] for one in views]
-    ends = [[one.quantile_ends(level, exponent) for level in LEVELS] for one in views]
     low, high = min(values[0] for values in middle), max(values[-3] for values in middle)
-    logarithmic = low > 0.0 and high > WIDE_RANGE * low
-    scale = np.log if logarithmic else (lambda given: np.asarray(given, dtype=np.float64))
     ticks = ticks_over(low, high)
-    if logarithmic:
+    first, last = ticks[0], ticks[-1]
+    scale: Callable[[float], float] = float
+    if low > 0.0 and high > WIDE_RANGE * low:
         powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
         ticks = [digit * 10.0**power for power in powers for digit in (1, 3) if low <= digit * 10.0**power <= high]
         ticks = ticks[:: math.ceil(len(ticks) / MOST_MARKS)]
-        start, end = float(np.log(low)), float(np.log(high))
-    else:
-        start, end = ticks[0], ticks[-1]
+        first, last, scale = low, high, math.log
 
-    def place(given: Any) -> FloatArray:
-        least = math.exp(start) if logarithmic else start
-        inside = np.clip(np.asarray(given, dtype=np.float64), least, math.exp(end) if logarithmic else end)
-        return np.asarray(WIDE * (scale(inside) - start) / (end - start))
+    def place(level: float, amount: float) -> tuple[float, float]:
+        share = (scale(amount) - scale(first)) / (scale(last) - scale(first))
+        return WIDE * share, HIGH * (1.0 - level)
 
-    y = HIGH * (1.0 - LEVELS)
     shapes = []
-    for number, (values, both) in reversed(list(enumerate(zip(middle, ends, strict=True)))):
-        kind = f"s{number % 8}"
-        left, right = place([one.low for one in both]), place([one.high for one in both])
-        band = [*zip(left.tolist(), y.tolist(), strict=True), *zip(right[::-1].tolist(), y[::-1].tolist(), strict=True)]
-        shapes += [Shape("polygon", kind, band)]
-        shapes += [Shape("polyline", kind, list(zip(place(values).tolist(), y.tolist(), strict=True)))]
-    marks = [(float(place(tick)) / WIDE, plain(tick, 3)) for tick in ticks]
+    for number, (one, values) in reversed(list(enumerate(zip(views, middle, strict=True)))):
+        points = []
+        for level, value in zip(LEVELS.tolist(), values, strict=True):
+            ends = one.quantile_ends(level, math.log(1.0 / found.delta))
+            points.append((level, Interval(*np.clip((ends.low, value, ends.high), first, last).tolist())))
+        shapes += Curve(f"s{number % 8}", points).shapes(place)
+    marks = [(place(0.0, tick)[0] / WIDE, plain(tick, 3)) for tick in ticks]
     levels = [(HIGH * (1.0 - level), f"{level:.0%}") for level in (0.0, 0.25, 0.5, 0.75, 1.0)]
     return plot("Share of outcomes at or below each amount", shapes, levels, marks, "")
 
@@ -151,7 +145,7 @@ def histories(found: Verdicts) -> list[tuple[str, str, Markup]]:
     drawn = []
     for one in found:
         relative = all(look.relative is not None for look in one.looks if math.isfinite(look.difference.low))
-        points: dict[int, Interval] = {}
+        points: dict[float, Interval] = {}
         for look in one.looks:
             of = look.relative if relative and look.relative is not None else look.difference
             shown = Interval(*(100.0 * end for end in of)) if of is look.relative else of

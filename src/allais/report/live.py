@@ -56,7 +56,7 @@ class LiveView:
         self._live.stop()
 
     def __call__(self, search: Search, finished: list[tuple[Run, Outcome]]) -> None:
-        """Take note of what came back; draw if it is time."""
+        """Count what came back, and draw if it is time."""
         self._finished += len(finished)
         now = time.monotonic()
         if now - self._drawn < REFRESH:

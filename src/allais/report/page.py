@@ -110,7 +110,6 @@ def _options(answer: BestArm) -> dict[str, Any]:
     best_in, means = chances(answer), by_mean(answer.learner).means
     sure = sure_intervals(answer.learner, answer.pulls, answer.intervals)
     shown, rest = contenders_first(answer)
-
     preference = answer.learner.policy.preference
     of_mean = is_mean(preference)  # then the first number is the mean
 
@@ -123,9 +122,9 @@ def _options(answer: BestArm) -> dict[str, Any]:
             "" if math.isnan(best_in[name]) else f"{best_in[name]:.2f}",
         ]  # fmt: skip
 
-    heading = heading_of(preference)
+    means_too = [] if of_mean else ["mean"]
     return {
-        "header": ["option", heading, "interval", *([] if of_mean else ["mean"]), "runs", "chance of best"],
+        "header": ["option", heading_of(preference), "interval", *means_too, "runs", "chance of best"],
         "shown": list(map(row, shown)), "rest": list(map(row, rest)),
         "best": shown.index(answer.arm) if answer.arm in shown else -1,
     }  # fmt: skip
@@ -163,13 +162,13 @@ def _curves(answer: BestArm) -> dict[Hashable, Curve]:
     """Each drawn option's interval at every moment from which on it has a value."""
     if answer.learner.policy.of_mean:  # its intervals are those of no value
         return {}
-    curves = {name: Curve(f"s{place}", []) for place, name in enumerate(ranked(answer)[:MOST_DRAWN])}
-    for samples, pulls, intervals in answer.history:
-        sure = sure_intervals(answer.learner, pulls, intervals)
-        for name, curve in curves.items():
-            if math.isfinite(sure[name].value):
-                curve.points.append((samples, sure[name]))
-    return curves
+    moments = [
+        (samples, sure_intervals(answer.learner, pulls, intervals)) for samples, pulls, intervals in answer.history
+    ]
+    return {
+        name: Curve(f"s{place}", [(t, sure[name]) for t, sure in moments if math.isfinite(sure[name].value)])
+        for place, name in enumerate(ranked(answer)[:MOST_DRAWN])
+    }
 
 
 def _in_the_end(answer: BestArm) -> str:
@@ -194,12 +193,8 @@ def _explanations(answer: BestArm) -> list[tuple[str, Markup]]:
 
 
 def _explanation(rows: Explanation) -> Markup:
-    cells = [
-        [label, small_share(p), small_share(w), f"{c:.4g}"]
-        for label, p, w, c in zip(
-            rows.labels, rows.probabilities, rows.decision_weights, rows.contributions, strict=True
-        )
-    ]
+    columns = rows.labels, rows.probabilities, rows.decision_weights, rows.contributions
+    cells = [[label, small_share(p), small_share(w), f"{c:.4g}"] for label, p, w, c in zip(*columns, strict=True)]
     return macro(PARTS, "table")(["outcome", "seen", "decision weight", rows.contribution], cells)
 
 

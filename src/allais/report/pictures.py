@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from allais.bands import Interval
@@ -46,24 +46,30 @@ class Row(NamedTuple):
     mean: float = math.nan  # a stroke, where there is one
 
 
-class Curve(NamedTuple):
-    """How an option's interval went."""
-
-    kind: str  # the class that gives it its colour
-    points: list[tuple[int, Interval]]  # by the number of outcomes
-
-    @property
-    def bounded(self) -> list[tuple[int, Interval]]:
-        """Where there is an interval."""
-        return [(t, one) for t, one in self.points if math.isfinite(one.low) and math.isfinite(one.high)]
-
-
 class Shape(NamedTuple):
     """A line or an area in a plot."""
 
     tag: str  # polyline or polygon
     kind: str
     points: list[tuple[float, float]]
+
+
+class Curve(NamedTuple):
+    """Values with their intervals along a number, such as that of outcomes."""
+
+    kind: str  # the class that gives it its colour
+    points: Sequence[tuple[float, Interval]]
+
+    @property
+    def bounded(self) -> list[tuple[float, Interval]]:
+        """Where there is an interval."""
+        return [(t, one) for t, one in self.points if math.isfinite(one.low) and math.isfinite(one.high)]
+
+    def shapes(self, place: Callable[[float, float], tuple[float, float]]) -> list[Shape]:
+        """The line of the values, above the band of the intervals where there are any."""
+        line = Shape("polyline", self.kind, [place(t, one.value) for t, one in self.points])
+        band = [place(t, one.high) for t, one in self.bounded] + [place(t, one.low) for t, one in self.bounded[::-1]]
+        return [Shape("polygon", self.kind, band), line] if band else [line]
 
 
 def rows_as_svg(label: str, rows: Sequence[Row], limit: float = math.nan) -> Markup:
@@ -83,8 +89,8 @@ def over_time(
 ) -> Markup:
     """Intervals over the number of outcomes, as bands around lines, the first curve on top.
 
-    The picture is as high as the later values, and as the later intervals of the first `framed` curves: the earliest
-    intervals are as wide as can be, and those of options that were soon given up stay wide.
+    The picture shows the later values, and the later intervals of the first `framed` curves: the earliest intervals
+    are as wide as the rewards, and those of options that were soon given up stay wide.
     """
     times = sorted({t for curve in curves for t, _ in curve.points})
     first, last = times[0], times[-1]
@@ -98,15 +104,11 @@ def over_time(
     def x(outcomes: float) -> float:
         return math.log(outcomes / first) / math.log(last / first)
 
-    def place(outcomes: int, value: float) -> tuple[float, float]:
+    def place(outcomes: float, value: float) -> tuple[float, float]:
         y = HIGH * (ticks[-1] - value) / (ticks[-1] - ticks[0])
-        return WIDE * x(outcomes), min(max(y, -1e4), 1e4)  # browsers lose their way with numbers that are huge
+        return WIDE * x(outcomes), min(max(y, -1e4), 1e4)  # browsers fail to draw huge numbers
 
-    shapes = []
-    for curve in reversed(curves):
-        band = [place(t, one.high) for t, one in curve.bounded] + [place(t, one.low) for t, one in curve.bounded[::-1]]
-        shapes += [Shape("polygon", curve.kind, band)]
-        shapes += [Shape("polyline", curve.kind, [place(t, one.value) for t, one in curve.points])]
+    shapes = [shape for curve in reversed(curves) for shape in curve.shapes(place)]
     marks = [(x(mark), f"{mark:,}") for mark in _marks(first, last)]
     levels = [(place(first, tick)[1], plain(tick, 6)) for tick in ticks]
     return plot(label, shapes, levels, marks, axis, None if limit is None else x(limit))
@@ -140,7 +142,7 @@ def ticks_over(low: float, high: float) -> list[float]:
     return [step * k for k in range(first, last + 1)]
 
 
-def _marks(first: int, last: int) -> list[int]:
+def _marks(first: float, last: float) -> list[int]:
     """Round numbers of runs from the first moment to the last, few enough for a phone.
 
     >>> _marks(3, 20_000)
@@ -152,7 +154,7 @@ def _marks(first: int, last: int) -> list[int]:
         found = [digit * 10**power for power in range(19) for digit in digits if first <= digit * 10**power <= last]
         if len(found) <= MOST_MARKS:
             break
-    return found or [first]
+    return found or [round(first)]
 
 
 def axis_label(answer: BestArm, unit: str) -> str:
@@ -251,9 +253,9 @@ def _that_matter(options: dict[Hashable, tuple[dict[str, Setting], float]]) -> l
 
 def _along(points: list[tuple[float, Interval]], label: str, best: float | None) -> Markup:
     """Values with their intervals over a number."""
-    bounded = [(at, one) for at, one in points if math.isfinite(one.low) and math.isfinite(one.high)]
+    curve = Curve("s0", points)
     values = [one.value for _, one in points]
-    ends = [end for _, one in bounded for end in (one.low, one.high)]
+    ends = [end for _, one in curve.bounded for end in (one.low, one.high)]
     spread = max(values) - min(values)  # intervals of options that were soon given up may be as wide as can be
     ends = [min(max(end, min(values) - spread), max(values) + spread) for end in ends]
     ticks, first, last = ticks_over(min(values + ends), max(values + ends)), points[0][0], points[-1][0]
@@ -262,15 +264,11 @@ def _along(points: list[tuple[float, Interval]], label: str, best: float | None)
         y = HIGH * (ticks[-1] - value) / (ticks[-1] - ticks[0])
         return WIDE * (at - first) / (last - first), min(max(y, 0.0), float(HIGH))
 
-    shapes = [Shape("polyline", "s0", [place(at, one.value) for at, one in points])]
-    if bounded:
-        around = [place(at, one.high) for at, one in bounded] + [place(at, one.low) for at, one in reversed(bounded)]
-        shapes.insert(0, Shape("polygon", "s0", around))
     levels = [(place(first, tick)[1], plain(tick, 6)) for tick in ticks]
     marks = [((at - first) / (last - first), plain(at)) for at, _ in points]
     marks = marks[:: math.ceil(len(marks) / MOST_MARKS)]
     limit = None if best is None else (best - first) / (last - first)
-    return plot(f"What options are worth, by {label}", shapes, levels, marks, label, limit)
+    return plot(f"What options are worth, by {label}", curve.shapes(place), levels, marks, label, limit)
 
 
 def _map(answer: BestArm, options: dict[Hashable, dict[str, Setting]], axes: list[str]) -> Markup:

@@ -108,11 +108,8 @@ def _against_the_mean(answer: BestArm, sure: dict[Hashable, Interval], mean: ByM
     theirs, ours = mean.means[mean.arm], mean.means[answer.arm]
     same = is_mean(answer.learner.policy.preference)
     if mean.arm == answer.arm:
-        return (
-            ""
-            if same
-            else f"It also has the best mean, {amount(ours, unit)}: going by the mean would cost people nothing."
-        )
+        also = f"It also has the best mean, {amount(ours, unit)}: going by the mean would cost people nothing."
+        return "" if same else also
     name = quoted(mean.arm)
     text = f"{name} has the best mean, {amount(theirs, unit)} against {amount(ours, unit)}"
     if ours == theirs:
@@ -181,7 +178,7 @@ def _slack(answer: BestArm, unit: str) -> str:
 
 
 def contrast(answer: BestArm, unit: str = "") -> str:
-    """Why people and the mean differ, or that they do not; nothing where outcomes are not kept."""
+    """Why people and the mean differ, or that they agree; nothing where outcomes are not kept."""
     learner, mean = answer.learner, by_mean(answer.learner).arm
     if mean is None or answer.arm is None or not answer.pulls[answer.arm] or is_mean(learner.policy.preference):
         return ""
@@ -199,13 +196,9 @@ def contrast(answer: BestArm, unit: str = "") -> str:
 def _most_distorted(learner: Learner, name: Hashable, unit: str = "") -> str:
     """The outcomes of an arm whose weight moves its value most, and by how much of its certainty equivalent."""
     rows = explained(learner, name)
-    utility = np.divide(
-        rows.contributions,
-        rows.decision_weights,
-        out=np.zeros_like(rows.contributions),
-        where=rows.decision_weights > 0,
-    )
-    moved = (rows.decision_weights - rows.probabilities) * utility
+    given, weights = rows.contributions, rows.decision_weights
+    utility = np.divide(given, weights, out=np.zeros_like(given), where=weights > 0)
+    moved = (weights - rows.probabilities) * utility
     most = int(np.argmax(np.abs(moved)))
     if abs(moved[most]) < 1e-12:
         return f"The outcomes of {quoted(name)} are weighed as they are."
@@ -214,7 +207,7 @@ def _most_distorted(learner: Learner, name: Hashable, unit: str = "") -> str:
     which, counts = (f"outcomes from {ends}", "count") if TO in label else (f"the outcome {ends}", "counts")
     return (
         f"With {quoted(name)}, {which} came in {share(rows.probabilities[most])} of the runs and {counts} "
-        f"like {share(rows.decision_weights[most])}{_moved(rows, float(moved[most]), unit)}."
+        f"like {share(weights[most])}{_moved(rows, float(moved[most]), unit)}."
     )
 
 

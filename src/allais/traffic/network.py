@@ -74,14 +74,10 @@ class RoadNetwork:
             raise ValueError(f"a road network is what netconvert writes; {name} holds <{root.tag}>. Give a .net.xml.")
         try:
             self._parse(root)
-        except KeyError as error:
+        except (KeyError, ValueError) as error:
+            what = f"a part without {error}" if isinstance(error, KeyError) else f"an invalid number ({error})"
             raise ValueError(
-                f"a road network must be as netconvert writes it; {name} has a part without {error}. Make it again."
-            ) from None
-        except ValueError as error:
-            raise ValueError(
-                f"a road network must be as netconvert writes it; {name} has an invalid number ({error}). "
-                "Make it again."
+                f"a road network must be as netconvert writes it; {name} has {what}. Make it again."
             ) from None
         if not self.edges:
             raise ValueError(f"a road network needs streets for cars; {name} has none. Give a network with roads.")

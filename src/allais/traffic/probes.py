@@ -1,4 +1,4 @@
-"""Send probes through a simulation and measure what they take; those that fail are counted, never guessed."""
+"""Send probes through a simulation and measure their delays; those that fail are counted, and never imputed."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ def send(
     *,
     begin: float = 0.0,
     closures: Sequence[Closure] = (),
-    state: Path | None = None,
+    state: str | None = None,
     patience: float = PATIENCE,
 ) -> Passages:
-    """One run of SUMO from `begin`, or from a saved state of that time, until every vehicle is home.
+    """One run of SUMO from `begin`, or from the text of a saved state of that time, until every vehicle has arrived.
 
     `probes` are departure times and numbers of routes, ascending in time. The run ends `patience` after the last
     departure at the latest, whatever has jammed; a probe that takes longer than that is lost.
@@ -73,7 +73,8 @@ def send(
         options = prepare(folder, network, demand, routes, probes, rng, begin, closures, state is None)
         options += ["--begin", f"{begin:.0f}", "--end", f"{probes[-1][0] + patience:.0f}"]
         if state is not None:
-            options += ["--load-state", str(state)]
+            (folder / "state.xml").write_text(state, encoding="utf-8")
+            options += ["--load-state", str(folder / "state.xml")]
         written = folder / "passages.xml"
         options += ["--vehroute-output", str(written), "--vehroute-output.exit-times", "true"]
         options += ["--device.vehroute.probability", "0"]

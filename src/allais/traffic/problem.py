@@ -261,9 +261,15 @@ class TrafficProblem(Problem):
             departure = float(round(moment + lead))
             closures = [(departure + begin, departure + until) for begin, until in nearby]
             seed = int(rng.integers(2**63))
+            # a saved signal knows when it will switch: that is when the first closure begins
+            first = closures[0][0] if closures else OPEN_END
+            state = state.replace(f'until="{1000 * OPEN_END:.0f}"', f'until="{1000 * round(first):.0f}"')
             usual = 2.0 * self.network.time(self.routes[arm].edges)
             for patience in (max(FIRST_PATIENCE, usual), PATIENCE):  # the same run, shown for longer
-                passages = self._one(arm, departure, moment, state, closures, seed, patience)
+                passages = send(
+                    self.network, self.demand, self.routes, [(departure, arm)], np.random.default_rng(seed),
+                    begin=moment, closures=closures, state=state, patience=patience,
+                )  # fmt: skip
                 if not passages.lost:
                     break
             if np.isfinite(passages.delay[0]):
@@ -277,20 +283,6 @@ class TrafficProblem(Problem):
         raise sumo.SumoError(
             f"a probe must arrive; ten in a row along {self.routes[arm].name} did not. Lower the demand."
         )
-
-    def _one(
-        self, arm: int, departure: float, moment: float, state: str, closures: list[Closure], seed: int, patience: float
-    ) -> Passages:
-        first = closures[0][0] if closures else OPEN_END
-        # a saved signal knows when it will switch: that is when the first closure begins
-        state = state.replace(f'until="{1000 * OPEN_END:.0f}"', f'until="{1000 * round(first):.0f}"')
-        with tempfile.TemporaryDirectory(prefix="allais-state-") as folder:
-            saved = Path(folder, "state.xml")
-            saved.write_text(state, encoding="utf-8")
-            return send(
-                self.network, self.demand, self.routes, [(departure, arm)], np.random.default_rng(seed),
-                begin=moment, closures=closures, state=saved, patience=patience,
-            )  # fmt: skip
 
     @property
     def moments(self) -> list[tuple[float, str]]:

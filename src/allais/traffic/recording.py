@@ -95,7 +95,7 @@ class Incident:
         return int(np.searchsorted(ends, edge, side="right"))
 
     def waits(self, moments: FloatArray, seconds: float, rng: np.random.Generator) -> FloatArray:
-        """How long who comes at some moments waits, with incidents drawn for this stretch of time.
+        """How long a traveller who arrives at each of these moments waits, with incidents drawn for this time.
 
         Args:
             moments: Seconds.
@@ -159,10 +159,10 @@ class Recording:
         return float(np.mean([self.samples(k).mean() for k in range(len(self.routes))]))
 
     def with_incidents(self, *incidents: Incident, seed: int = 1, copies: int = COPIES) -> Recording:
-        """The recording as if roads had been blocked at random times: who comes to a blocked place waits for its end.
+        """The recording as if roads had been blocked at random times: at a blocked place, travellers wait for the end.
 
         Every block is repeated with incidents of its own, and every probe is at a random moment of it. The jam that
-        dissolves after an incident is not simulated, so that delays err on the side of too little.
+        dissolves after an incident is not simulated, so that delays are underestimated if anything.
 
         Args:
             *incidents: What happens where.
@@ -352,7 +352,7 @@ def _block(task: tuple[TrafficProblem, np.random.SeedSequence, float, int | None
 
 
 def _on_roads(route: Route, of_edges: Sequence[float] | FloatArray) -> list[float]:
-    """What numbers of edges come to on each road."""
+    """The sum of the numbers of the edges of each road."""
     steps = iter(zip(route.edges, of_edges, strict=True))
     found = []
     for road in route.roads:

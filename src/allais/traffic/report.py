@@ -71,7 +71,7 @@ def draw_map(ax: Axes, network: RoadNetwork, recording: Recording, shown: Sequen
                 f"{ends[name]}\n{name}", (x, y), (13 * side, 0), textcoords="offset points", color=ink, va="center",
                 ha="right" if side < 0 else "left",
             )  # fmt: skip
-    # what lies farther out than any route says nothing
+    # the map ends where the routes do
     low, high = np.vstack(lines).min(axis=0) - 0.45 * block, np.vstack(lines).max(axis=0) + 0.45 * block
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0.02), frameon=False, fontsize=11, handlelength=1.5)

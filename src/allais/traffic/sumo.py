@@ -51,7 +51,9 @@ def run(name: str, arguments: Sequence[str | Path]) -> str:
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=known)
     if done.returncode != 0:
         ended = f"signal {-done.returncode}" if done.returncode < 0 else f"return code {done.returncode}"
-        told = [line for line in done.stderr.splitlines() if not line.startswith("Warning")]  # they are no reason
+        told = [
+            line for line in done.stderr.splitlines() if not line.startswith("Warning")
+        ]  # a warning is not why it failed
         words = OURS.sub("", " ".join(" ".join(told).split()))[-TOLD:].strip(" .") or ended
         raise SumoError(f"{name} must end well; it failed ({words}). Check the network, the demand and the memory.")
     return done.stderr

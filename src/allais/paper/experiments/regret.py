@@ -8,13 +8,14 @@ from allais.paper.experiments import Done, ExperimentResult, Finding, ResultTabl
 from allais.paper.measure import (
     LOGARITHMIC,
     below,
-    but_almost_linear,
     error_of_estimates,
     growth,
     is_linear,
     part,
     played,
     regret_figure,
+    regret_is_linear,
+    regret_is_lower,
     regret_now,
     regret_table,
     values_figure,
@@ -73,18 +74,9 @@ def run_regret(size: Size, seed: int, done: Done) -> ExperimentResult:
                 )
             )  # fmt: skip
         findings += [
-            Finding(
-                f"({letter}): UCB suffers linear regret", "linear",
-                f"regret grows like n^{growth(theirs):.2f}, and {theirs.error_rate[-1]:.0%} of runs end on a wrong arm",
-                is_linear(theirs),
-            ),
-            Finding(
-                f"({letter}): W-UCB has significantly lower regret", "lower",
-                f"{regret_now(ours)} against {regret_now(theirs)}, growing like n^{growth(ours):.2f}; "
-                f"{ours.error_rate[-1]:.0%} of runs end on a wrong arm",
-                below(ours, theirs) and not is_linear(ours), why=but_almost_linear(growth(ours)),
-            ),
-        ]  # fmt: skip
+            regret_is_linear(f"({letter}): UCB suffers linear regret", "linear", theirs),
+            regret_is_lower(f"({letter}): W-UCB has significantly lower regret", "lower", ours, theirs),
+        ]
         if letter == "a":
             facts = {name: float(one.mean_regret[-1]) for name, one in results.items()}
         tables.append(regret_table(f"Problem ({letter}), {size.rounds:,} rounds", results))

@@ -15,7 +15,16 @@ from allais.linear import WG, WOFUL, LinearBandit
 from allais.linear.noise import ParameterNoise
 from allais.lotteries import Bernoulli, Discrete, Lottery, Normal, Uniform
 from allais.paper.experiments import Done, ExperimentResult, Figure, Finding, ResultTable, Size
-from allais.paper.measure import ABOUT_THE_LIMIT, colour_of, draw_slope, mean_of, share_of, stopped, stops
+from allais.paper.measure import (
+    ABOUT_THE_LIMIT,
+    colour_of,
+    draw_slope,
+    mean_of,
+    regret_now,
+    share_of,
+    stopped,
+    stops,
+)
 from allais.paper.problems import (
     COSTS,
     FIFTY,
@@ -35,7 +44,6 @@ from allais.policies import NPTS, WSR, WUCB
 from allais.policies.core.base import Policy
 from allais.preferences import Preference, expected_value
 from allais.problems import Bandit
-from allais.report.markup import with_error
 from allais.rewards import Bounded, Rewards, SubGaussian
 from allais.simulation import Results, simulate
 from allais.weights import HolderPair, SteepMiddle
@@ -164,8 +172,7 @@ def run_bounds(size: Size, seed: int, done: Done) -> ExperimentResult:
     ):
         curve = simulate(WUCB.as_printed(people, rewards), problem, size.rounds, size.runs, **settings)
         bound = float(theory.wucb_regret(people, rewards, curve.values, size.rounds))  # type: ignore[arg-type]
-        mean, error = float(curve.mean_regret[-1]), float(curve.regret_error[-1])
-        row("2: regret of W-UCB", case, None, with_error(mean, error), mean, bound)
+        row("2: regret of W-UCB", case, None, regret_now(curve), float(curve.mean_regret[-1]), bound)
     done(0.3)
     rng = np.random.default_rng(seed)
     for case, problem, rewards in (("three arms", THREE, RANGE_THREE), ("Setup(*)", SETUP, RANGE_SETUP)):
@@ -192,9 +199,8 @@ def run_bounds(size: Size, seed: int, done: Done) -> ExperimentResult:
     done(0.7)
     policy = WOFUL(PEOPLE, ParameterNoise(), delta=DELTA, beta=1.2)
     linear = simulate(policy, AXES, size.rounds, size.runs, checkpoints=[size.rounds], **settings)
-    mean, error = float(linear.mean_regret[-1]), float(linear.regret_error[-1])
     most = float(theory.woful_regret(PEOPLE, dimension=3, n_rounds=size.rounds, delta=DELTA, beta=1.2))
-    row("10: regret of W-OFUL", "three axes", None, with_error(mean, error), mean, most)
+    row("10: regret of W-OFUL", "three axes", None, regret_now(linear), float(linear.mean_regret[-1]), most)
     done(0.8)
     samples = stopped(
         WG(PEOPLE, ParameterNoise(), delta=DELTA, beta=1.2, stopping="paper"), AXES, size.runs // 5, seed

@@ -42,7 +42,7 @@ class Choices:
     amount that the person finds as good. A row has a count: "12 of 30 took it" are two rows, whose likelihood is
     binomial up to a constant factor. Make one by `lottery_or_sure`,
     `mixed_gambles`, `certainty_equivalents`, `from_table`, `from_rows` or `read`. If rows cannot be read, one message
-    says which and why. Blanks around a person's name do not count.
+    says which and why. Blanks around a person's name are ignored.
 
     Args:
         people: The names of the people.
@@ -116,8 +116,8 @@ class Choices:
         >>> Choices.lottery_or_sure({**table, "took_lottery": [0.4], "n": [30]}, rate_of="n").rates()
         array([0.4])
         """
-        columns = {"person": person, "win": win, "probability": probability, "sure": sure, "took_lottery": took_lottery}
-        return cls(**tables.lottery_or_sure(tables.Reading(table, missing, of, rate_of), columns, trial))
+        names = person, win, probability, sure, took_lottery
+        return cls(**tables.lottery_or_sure(tables.Reading(table, missing, of, rate_of), *names, trial))
 
     @classmethod
     def mixed_gambles(
@@ -142,8 +142,8 @@ class Choices:
         >>> Choices.mixed_gambles({"person": ["a"], "gain": [14], "loss": [6], "accepted": [1]}).rates()
         array([1.])
         """
-        columns = {"person": person, "gain": gain, "loss": loss, "accepted": accepted}
-        return cls(**tables.mixed_gambles(tables.Reading(table, missing, of, rate_of), columns, trial))
+        reading = tables.Reading(table, missing, of, rate_of)
+        return cls(**tables.mixed_gambles(reading, person, gain, loss, accepted, trial))
 
     @classmethod
     def certainty_equivalents(
@@ -164,8 +164,7 @@ class Choices:
         >>> Choices.certainty_equivalents(table, lottery=[("x", "p"), (0, None)])
         <Choices: 1 answer of 1 person>
         """
-        columns = {"person": person, "amount": amount}
-        return cls(**tables.certainty_equivalents(tables.Reading(table, missing), lottery, columns, trial))
+        return cls(**tables.certainty_equivalents(tables.Reading(table, missing), lottery, person, amount, trial))
 
     @classmethod
     def from_table(
@@ -191,8 +190,7 @@ class Choices:
         >>> Choices.from_table(table, options={"left": [("x", "p"), (0, None)], "right": "sure"})
         <Choices: 1 answer of 1 person>
         """
-        columns = {"person": person, "chosen": chosen}
-        return cls(**tables.from_table(tables.Reading(table, missing, of, rate_of), options, columns, trial))
+        return cls(**tables.from_table(tables.Reading(table, missing, of, rate_of), options, person, chosen, trial))
 
     @classmethod
     def read(cls, path: str | Path) -> Choices:

@@ -1,4 +1,4 @@
-"""Rows of choices, checked one by one, one message naming all that cannot be read; and choices as JSON lines.
+"""Rows of choices, checked one by one, with one message about all invalid ones; and choices as JSON lines.
 
 A line is {"person": "ann", "options": [[[50, 0.1], [0, 0.9]], 7], "chosen": 0}; an answer that was given several times
 may have a "count".
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from allais._checks import brief, number
+from allais._checks import brief, number, whole
 from allais.files import Where, by_line, by_row, text_of, write_atomically
 from allais.lotteries import Discrete
 from allais.people.data.design import CERTAINTY_EQUIVALENT
@@ -56,11 +56,7 @@ class Rows:
         self._lotteries: dict[Discrete, int] = {}
         self._seen: dict[int, tuple[Any, int]] = {}  # options by identity: comparing lotteries takes longer
         self._trials: dict[tuple[str, str], int] = {}
-        self._person: list[int] = []
-        self._offered: list[list[int]] = []
-        self._chosen: list[int] = []
-        self._amount: list[float] = []
-        self._count: list[int] = []
+        self._rows: list[tuple[int, list[int], int, float, int]] = []  # person, offered, chosen, amount, count
 
     @contextmanager
     def row(self, number: int) -> Iterator[None]:
@@ -97,8 +93,7 @@ class Rows:
 
     def _add(self, person: Any, options: Sequence[Any], chosen: int, amount: float, trial: Any, count: Any) -> None:
         who = named_person(person)
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= MOST_TIMES:
-            raise ValueError(f"count must be a whole number, 1 to {MOST_TIMES:,}; got {brief(count)}. Repair it.")
+        count = whole("count", count, most=MOST_TIMES)
         if trial is not None:
             before = self._trials.setdefault((who, str(trial)), self._now)
             if before != self._now:
@@ -106,11 +101,8 @@ class Rows:
                     f"a person answers a trial once; {who} has answered trial {trial} in {self._where(before - 1)} "
                     "already. Leave one of them out."
                 )
-        self._offered.append([self._option(option) for option in options])
-        self._person.append(self._people.setdefault(who, len(self._people)))
-        self._chosen.append(chosen)
-        self._amount.append(amount)
-        self._count.append(int(count))
+        offered = [self._option(option) for option in options]
+        self._rows.append((self._people.setdefault(who, len(self._people)), offered, chosen, amount, count))
 
     def _option(self, option: Any) -> int:
         if id(option) not in self._seen:
@@ -134,18 +126,18 @@ class Rows:
                 f"{len(self._wrong):,} of {self._n_tried:,} rows cannot be read{counted}. {advice}:\n"
                 + "\n".join(f"  {one}" for one in listed)
             )
-        if not self._person:
+        if not self._rows:
             raise ValueError("choices need at least one row; got none. Check the table.")
-        most = max(map(len, self._offered))
-        offered = [row + [-1] * (most - len(row)) for row in self._offered]
+        person, offered, chosen, amount, count = zip(*self._rows, strict=True)
+        most = max(map(len, offered))
         return {
             "people": tuple(self._people),
             "lotteries": tuple(self._lotteries),
-            "person": np.array(self._person, np.int64),
-            "offered": np.array(offered, np.int64),
-            "chosen": np.array(self._chosen, np.int64),
-            "amount": np.array(self._amount),
-            "count": np.array(self._count, np.int64),
+            "person": np.array(person, np.int64),
+            "offered": np.array([row + [-1] * (most - len(row)) for row in offered], np.int64),
+            "chosen": np.array(chosen, np.int64),
+            "amount": np.array(amount),
+            "count": np.array(count, np.int64),
             "n_dropped": self._n_dropped,
         }
 
@@ -182,7 +174,7 @@ def plain_option(lottery: Discrete) -> Any:
 
 
 def read_lines(path: Path) -> dict[str, Any]:
-    """The columns of a file's answers: one per line, or a list called "answers". Other keys are passed over."""
+    """The columns of a file's answers: one per line, or a list called "answers". Other keys are ignored."""
     content = text_of(path, "choices are")
     listed = _listed(content)
     found = content.splitlines() if listed is None else listed
@@ -197,12 +189,12 @@ def read_lines(path: Path) -> dict[str, Any]:
 def _parsed(line: str) -> Any:
     try:
         return json.loads(line)
-    except (json.JSONDecodeError, RecursionError):  # the latter: hundreds of lists in each other
+    except (json.JSONDecodeError, RecursionError):  # the latter: hundreds of nested lists
         raise ValueError(f"a line must be JSON; got {brief(line)}. Repair it.") from None
 
 
 def _listed(content: str) -> list[Any] | None:
-    """The answers of one document, such as an interview or its page leaves; None for lines."""
+    """The answers in one document, such as the file of an interview or of its page; None for lines."""
     try:
         document = json.loads(content)
     except (ValueError, RecursionError):

@@ -126,6 +126,12 @@ def compact(choices: Choices, reference: float, costs: bool, by_person: bool) ->
     return Compact(design, row_of.ravel())
 
 
+USES = (  # the fields of a design that say where a block's entries begin, and which they are
+    ("gain_start", "gain_probability"), ("loss_start", "loss_probability"), ("outcome_start", "block_outcome"),
+    ("block_option_start", "block_option"),
+)  # fmt: skip
+
+
 class _Options:
     """Lotteries as terms over shared probabilities and outcomes."""
 
@@ -162,26 +168,19 @@ class _Options:
         start = np.array(self.start)
         gain = np.array(list(self.outcomes)) > 0.0
         x_of, at_of, beyond_of = map(np.array, (self.term_outcome, self.term_at, self.term_beyond))
-        found: dict[str, list[IntArray]] = {"gain": [], "loss": [], "outcome": [], "option": []}
+        found: list[list[IntArray]] = [[] for _ in USES]
         for options in options_of:
             pieces = [np.arange(start[option], start[option + 1]) for option in options]
             terms = np.concatenate([*pieces, np.zeros(0, np.int64)]).astype(np.int64)
-            x = x_of[terms].astype(np.int64) if terms.size else terms
-            for side, mine in (("gain", terms[gain[x]]), ("loss", terms[~gain[x]])):
-                both = [at_of[mine], beyond_of[mine]] if mine.size else [mine]
-                found[side].append(np.unique(np.concatenate(both)).astype(np.int64))
-            found["outcome"].append(np.unique(x))
-            found["option"].append(options.astype(np.int64))
-        names = {
-            "gain": ("gain_start", "gain_probability"),
-            "loss": ("loss_start", "loss_probability"),
-            "outcome": ("outcome_start", "block_outcome"),
-            "option": ("block_option_start", "block_option"),
-        }
+            x = x_of[terms].astype(np.int64)
+            sides = (terms[gain[x]], terms[~gain[x]])
+            chances = (np.unique(np.concatenate([at_of[mine], beyond_of[mine]])) for mine in sides)
+            for kind, used in zip(found, (*chances, np.unique(x), options), strict=True):
+                kind.append(used.astype(np.int64))
         uses: dict[str, IntArray] = {}
-        for kind, (first, listed) in names.items():
-            uses[first] = np.append(0, np.cumsum([one.size for one in found[kind]])).astype(np.int64)
-            uses[listed] = np.concatenate([*found[kind], np.zeros(0, np.int64)]).astype(np.int64)
+        for (first, listed), kind in zip(USES, found, strict=True):
+            uses[first] = np.append(0, np.cumsum([one.size for one in kind])).astype(np.int64)
+            uses[listed] = np.concatenate([*kind, np.zeros(0, np.int64)]).astype(np.int64)
         return uses
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,57 +19,6 @@ from allais.people.data.choices_builder import MOST_TIMES, EmptyCellError, Rows,
 YES, NO = ("1", "true", "yes"), ("0", "false", "no")
 EMPTY = ("", "na", "n/a", "<na>", "nan", "null", "none")  # what tables write in empty cells
 ROUNDED = 0.005  # the rounding error of a rate with two digits
-
-
-class Columns:
-    """The columns of a table, by name."""
-
-    def __init__(self, table: Any) -> None:
-        self._broken: dict[int, str] = {}  # rows of a file that have too many cells, or too few
-        self.where: Where = by_row
-        self._columns = self._read_csv(Path(table)) if isinstance(table, str | Path) else _columns(table)
-        lengths = {name: len(column) for name, column in self._columns.items()}
-        if len(set(lengths.values())) > 1:
-            raise ValueError(f"the columns of a table must be equally long; got {lengths}. Check them.")
-        self.n_rows = next(iter(lengths.values()), 0)
-
-    def column(self, name: str) -> list[Any]:
-        """A column, or an error that says which there are."""
-        if name in self._columns:
-            return self._columns[name]
-        near = difflib.get_close_matches(str(name), self._columns, n=1)
-        there = ", ".join(map(repr, list(self._columns)[:20]))
-        meant = (
-            f" Did you mean {near[0]!r}?"
-            if near
-            else f" It has {there}: say which of them it is (by --column on the command line)."
-        )
-        raise ValueError(f"a column must be in the table; {name!r} is not.{meant}")
-
-    def rows(self, *names: str | None) -> Iterator[tuple[int, tuple[Any, ...]]]:
-        """The number of each row, from 1, and its cells in some columns; None stands for no column."""
-        columns = [[None] * self.n_rows if name is None else self.column(name) for name in names]
-        return enumerate(zip(*columns, strict=True), start=1)
-
-    def require_whole(self, row: int) -> None:
-        """Refuse a row of a file that has more or fewer cells than the first line."""
-        if row in self._broken:
-            raise ValueError(self._broken[row])
-
-    def _read_csv(self, path: Path) -> dict[str, list[Any]]:
-        names, lines, numbers = csv_rows(path, "choices")
-        self.where = by_line(numbers)
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
-            raise ValueError(f"column names must be unique; {path} has two called {twice!r}. Rename one of them.")
-        for row, line in enumerate(lines, start=1):
-            if len(line) != len(names):
-                self._broken[row] = (
-                    f"a row has {len(names)} cells, as the first line of {path} has; this one has {len(line)}. "
-                    "Put cells with commas into quotes."
-                )
-                line += [""] * (len(names) - len(line))
-        return {name: [line[i].strip() for line in lines] for i, name in enumerate(names)}
 
 
 def _columns(table: Any) -> dict[str, list[Any]]:
@@ -154,22 +103,59 @@ Maker = Callable[[int], Any]  # from a row's number to an option
 
 
 class Reading:
-    """One pass over a table, whose answers are single ones, counts or rates."""
+    """One pass over a table, by the names of its columns; its answers are single ones, counts or rates."""
 
     def __init__(self, table: Any, missing: str, of: str | None = None, rate_of: str | None = None) -> None:
         if missing not in ("refuse", "drop"):
             raise ValueError(f"missing is 'refuse' or 'drop'; got {missing!r}. Choose one.")
         if of is not None and rate_of is not None:
             raise ValueError("answers are counts or rates; got columns for both, of and rate_of. Give one of them.")
-        self.found = Columns(table)
-        self.built = Rows(drop=missing == "drop", where=self.found.where)
+        self._broken: dict[int, str] = {}  # rows of a file that have too many cells, or too few
+        self._where: Where = by_row
+        self._columns = self._read_csv(Path(table)) if isinstance(table, str | Path) else _columns(table)
+        lengths = {name: len(column) for name, column in self._columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise ValueError(f"the columns of a table must be equally long; got {lengths}. Check them.")
+        self._n_rows = next(iter(lengths.values()), 0)
+        self.built = Rows(drop=missing == "drop", where=self._where)
         self.asked, self._rates = of or rate_of, rate_of is not None
 
+    def _read_csv(self, path: Path) -> dict[str, list[Any]]:
+        names, lines, numbers = csv_rows(path, "choices")
+        self._where = by_line(numbers)
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise ValueError(f"column names must be unique; {path} has two called {twice!r}. Rename one of them.")
+        for row, line in enumerate(lines, start=1):
+            if len(line) != len(names):
+                self._broken[row] = (
+                    f"a row has {len(names)} cells, as the first line of {path} has; this one has {len(line)}. "
+                    "Put cells with commas into quotes."
+                )
+                line += [""] * (len(names) - len(line))
+        return {name: [line[i].strip() for line in lines] for i, name in enumerate(names)}
+
+    def column(self, name: str) -> list[Any]:
+        """A column, or an error that says which there are."""
+        if name in self._columns:
+            return self._columns[name]
+        near = difflib.get_close_matches(str(name), self._columns, n=1)
+        there = ", ".join(map(repr, list(self._columns)[:20]))
+        meant = (
+            f" Did you mean {near[0]!r}?"
+            if near
+            else f" It has {there}: say which of them it is (by --column on the command line)."
+        )
+        raise ValueError(f"a column must be in the table; {name!r} is not.{meant}")
+
     def each(self, take: Callable[..., None], *names: str | None) -> Found:
-        """All rows: `take` gets the number of one, its cells, and how many were asked."""
-        for row, cells in self.found.rows(*names, self.asked):
+        """All rows: `take` gets the number of one, its cells (None without a column), and how many were asked."""
+        names = (*names, self.asked)
+        columns = [[None] * self._n_rows if name is None else self.column(name) for name in names]
+        for row, cells in enumerate(zip(*columns, strict=True), start=1):
             with self.built.row(row):
-                self.found.require_whole(row)
+                if row in self._broken:
+                    raise ValueError(self._broken[row])
                 take(row, *cells)
         return self.built.columns()
 
@@ -185,76 +171,76 @@ class Reading:
                 self.built.choice(person, options, chosen, trial, count)
 
 
-def lottery_or_sure(reading: Reading, columns: Mapping[str, str], trial: str | None) -> Found:
+def lottery_or_sure(
+    reading: Reading, who: str, win: str, probability: str, sure: str, took_lottery: str, trial: str | None
+) -> Found:
     """A win with a probability, else nothing, or a sure amount."""
     lottery = cache(lottery_of_pairs)  # making one takes longer than looking it up
-    who, *names, took_lottery = (columns[key] for key in ("person", "win", "probability", "sure", "took_lottery"))
 
     def take(row: int, person: Any, *cells: Any) -> None:
         *numbers, took, number, asked = cells
-        win, chance, sure = (cell_number(name, cell) for name, cell in zip(names, numbers, strict=True))
+        won, chance, safe = (
+            cell_number(name, cell) for name, cell in zip((win, probability, sure), numbers, strict=True)
+        )
         if not 0.0 <= chance <= 1.0:
-            raise ValueError(f"{columns['probability']} must lie in [0, 1]; got {chance:g}. Write 0.25 for 25 %.")
-        options = [lottery(((win, chance), (0.0, 1.0 - chance))), lottery(((sure, 1.0),))]
+            raise ValueError(f"{probability} must lie in [0, 1]; got {chance:g}. Write 0.25 for 25 %.")
+        options = [lottery(((won, chance), (0.0, 1.0 - chance))), lottery(((safe, 1.0),))]
         reading.either(cell_person(who, person), options, took_lottery, took, number, asked)
 
-    return reading.each(take, who, *names, took_lottery, trial)
+    return reading.each(take, who, win, probability, sure, took_lottery, trial)
 
 
-def mixed_gambles(reading: Reading, columns: Mapping[str, str], trial: str | None) -> Found:
+def mixed_gambles(reading: Reading, who: str, gain: str, loss: str, accepted: str, trial: str | None) -> Found:
     """A gain or a loss at even odds, or nothing."""
     lottery = cache(lottery_of_pairs)  # making one takes longer than looking it up
-    names = [columns[key] for key in ("person", "gain", "loss", "accepted")]
 
-    def take(row: int, person: Any, gain: Any, loss: Any, accepted: Any, number: Any, asked: Any) -> None:
-        won, lost = cell_number(columns["gain"], gain), cell_number(columns["loss"], loss)
-        if lost < 0.0:
-            raise ValueError(f"{columns['loss']} is a positive amount; got {lost:g}. Leave the sign out.")
-        options = [lottery(((won, 0.5), (-lost, 0.5))), NOTHING]
-        reading.either(cell_person(names[0], person), options, names[3], accepted, number, asked)
+    def take(row: int, person: Any, won: Any, lost: Any, took: Any, number: Any, asked: Any) -> None:
+        more, less = cell_number(gain, won), cell_number(loss, lost)
+        if less < 0.0:
+            raise ValueError(f"{loss} is a positive amount; got {less:g}. Leave the sign out.")
+        options = [lottery(((more, 0.5), (-less, 0.5))), NOTHING]
+        reading.either(cell_person(who, person), options, accepted, took, number, asked)
 
-    return reading.each(take, *names, trial)
+    return reading.each(take, who, gain, loss, accepted, trial)
 
 
-def certainty_equivalents(reading: Reading, lottery: Any, columns: Mapping[str, str], trial: str | None) -> Found:
+def certainty_equivalents(reading: Reading, lottery: Any, who: str, amount: str, trial: str | None) -> Found:
     """Lotteries with the amounts that people find as good."""
-    make = _maker(reading.found, lottery)
+    make = _maker(reading, lottery)
 
-    def take(row: int, person: Any, amount: Any, number: Any, _: Any) -> None:
-        named = cell_number(columns["amount"], amount)
-        reading.built.equivalent(cell_person(columns["person"], person), make(row), named, number)
+    def take(row: int, person: Any, stated: Any, number: Any, _: Any) -> None:
+        sure = cell_number(amount, stated)
+        reading.built.equivalent(cell_person(who, person), make(row), sure, number)
 
-    return reading.each(take, columns["person"], columns["amount"], trial)
+    return reading.each(take, who, amount, trial)
 
 
-def from_table(reading: Reading, options: Mapping[str, Any], columns: Mapping[str, str], trial: str | None) -> Found:
+def from_table(reading: Reading, options: Mapping[str, Any], who: str, chosen: str, trial: str | None) -> Found:
     """Options from columns of outcomes and probabilities, of amounts, or of texts."""
     names = [str(name).strip() for name in options]
     if reading.asked is not None and len(names) != 2:
         raise ValueError(f"counts and rates are those of two options; got {len(names)}. Write a row for each answer.")
-    makers = [_maker(reading.found, given) for given in options.values()]
+    makers = [_maker(reading, given) for given in options.values()]
 
-    def take(row: int, person: Any, chosen: Any, number: Any, asked: Any) -> None:
-        who, offered = cell_person(columns["person"], person), [make(row) for make in makers]
+    def take(row: int, person: Any, cell: Any, number: Any, asked: Any) -> None:
+        name, offered = cell_person(who, person), [make(row) for make in makers]
         if reading.asked is not None:
-            reading.either(who, offered, columns["chosen"], chosen, number, asked)
+            reading.either(name, offered, chosen, cell, number, asked)
             return
-        label = str(int(chosen)) if isinstance(chosen, float) and chosen.is_integer() else str(chosen).strip()
+        label = str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell).strip()
         if label not in names:
-            filled(columns["chosen"], chosen)
-            raise ValueError(
-                f"{columns['chosen']} must be one of {', '.join(names)}; got {chosen!r}. Name that option, too."
-            )
-        reading.built.choice(who, offered, names.index(label), number)
+            filled(chosen, cell)
+            raise ValueError(f"{chosen} must be one of {', '.join(names)}; got {cell!r}. Name that option, too.")
+        reading.built.choice(name, offered, names.index(label), number)
 
-    return reading.each(take, columns["person"], columns["chosen"], trial)
+    return reading.each(take, who, chosen, trial)
 
 
-def _maker(found: Columns, given: Any) -> Maker:
+def _maker(reading: Reading, given: Any) -> Maker:
     """How to make an option of a row: from one column, or from pairs of outcome and probability."""
     lottery, lottery_of_text = cache(lottery_of_pairs), cache(lottery_of)  # making one takes longer than looking it up
     if isinstance(given, str):
-        column = found.column(given)
+        column = reading.column(given)
 
         def from_cell(row: int) -> Any:
             cell = column[row - 1]
@@ -263,7 +249,9 @@ def _maker(found: Columns, given: Any) -> Maker:
             return lottery(((cell_number(given, cell), 1.0),))
 
         return from_cell
-    pairs = [(_cells(found, outcome), None if chance is None else _cells(found, chance)) for outcome, chance in given]
+    pairs = [
+        (_cells(reading, outcome), None if chance is None else _cells(reading, chance)) for outcome, chance in given
+    ]
     if sum(chance is None for _, chance in pairs) > 1:
         raise ValueError("at most one probability may be None, for the rest; got two. Give the others.")
 
@@ -285,9 +273,9 @@ def _maker(found: Columns, given: Any) -> Maker:
     return from_pairs
 
 
-def _cells(found: Columns, given: Any) -> Callable[[int], float]:
+def _cells(reading: Reading, given: Any) -> Callable[[int], float]:
     if isinstance(given, str):
-        column = found.column(given)
+        column = reading.column(given)
         return lambda row: cell_number(given, column[row - 1])
     number = float(given)
     return lambda row: number

@@ -75,7 +75,7 @@ def _evaluate(gradients: Gradients, place: FloatArray, scale: FloatArray) -> tup
 
 
 def _newton(gradient: FloatArray, curvature: FloatArray, open_: NDArray[np.bool_], damping: float) -> FloatArray:
-    """A Newton step in the coordinates that are not at the edge; uphill also where the function is convex."""
+    """A Newton step in the coordinates that are not at the edge; it goes uphill even where the function is convex."""
     step = np.zeros(gradient.size)
     values, vectors = np.linalg.eigh(curvature[np.ix_(open_, open_)])
     step[open_] = vectors @ ((vectors.T @ gradient[open_]) / (np.abs(values) + damping))
@@ -84,7 +84,7 @@ def _newton(gradient: FloatArray, curvature: FloatArray, open_: NDArray[np.bool_
 
 
 DRAWS = 300  # of each person, from either distribution: a person's log likelihood is off by about 0.05
-WIDER = 2.0  # the covariance of draws around a posterior, so that weights stay bounded
+WIDER = 2.0  # by which the covariance of draws around a posterior is multiplied, so that weights stay bounded
 
 
 def drawn_around(posterior: Prior, population: Prior, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:

@@ -204,8 +204,8 @@ class Fitted:
             ) from None
 
 
-def pooled(family: Family, method: str, people: dict[str, Fitted], notes: tuple[str, ...] = ()) -> Fitted:
-    """All people together: the draws are those of a random person."""
+def pooled(family: Family, method: str, people: dict[str, Fitted]) -> Fitted:
+    """The fits of single people as one: its draws are those of a random person."""
     each = max(1, MOST_DRAWS // len(people))
     places = np.concatenate([one.places[:: max(1, len(one.places) // each)][:each] for one in people.values()])
     evidences = [one.log_evidence for one in people.values()]
@@ -218,7 +218,6 @@ def pooled(family: Family, method: str, people: dict[str, Fitted], notes: tuple[
         sum(one.log_likelihood for one in people.values()),
         None if None in evidences else float(sum(e for e in evidences if e is not None)),
         MappingProxyType(people),
-        notes,
     )
 
 

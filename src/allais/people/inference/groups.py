@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 ROUNDS = 4  # of drawing people and maximising
 STEPS = 40  # of expectation and maximisation, on the same draws
-NARROWEST = 0.02  # spread of people, as a share of the prior's: no answers could tell less from none
+NARROWEST = 0.02  # spread of people, as a share of the prior's: no data could tell a smaller one from none
 
 
 class Continuous(NamedTuple):
@@ -62,11 +63,11 @@ def continuous(
     `likelihood` has one block per person, and `alone` has each person's posterior without the others.
     """
     d = prior.mean.size
-    numbers = {False: 2 * d, True: d + d * (d + 1) // 2}
     found = []
     for together in (False, True) if d > 1 else (False,):
         population, log_likelihood = _fitted_population(likelihood, prior, alone, together, rng)
-        bic = numbers[together] * float(np.log(n_answers)) - 2.0 * log_likelihood
+        n_numbers = d + (d * (d + 1) // 2 if together else d)
+        bic = n_numbers * float(np.log(n_answers)) - 2.0 * log_likelihood
         found.append(Continuous(population, log_likelihood, bic))
     return min(found, key=lambda one: one.bic)
 
@@ -270,20 +271,16 @@ def _mixture(
         whole = find_mode(Likelihood(family, choices), family, with_prior=False, rng=rng).place
         return _em(choices, family.prior, likelihood, whole[None], n)
     starts = [alone[rng.choice(n, n_types, replace=False)] for _ in range(STARTS)]
-    return min(
-        (_em(choices, family.prior, likelihood, places, n) for places in starts),
-        key=lambda found: found[0],
-    )
+    return min((_em(choices, family.prior, likelihood, places, n) for places in starts), key=itemgetter(0))
 
 
 def _em(choices: Choices, prior: Prior, likelihood: Likelihood, places: FloatArray, n: int) -> Mixture:
-    everybody = np.arange(n)
     n_types, d = places.shape
     box = prior.mean - EDGE * prior.spread, prior.mean + EDGE * prior.spread
     shares = np.full(n_types, 1.0 / n_types)
     before = -math.inf
     for _ in range(MOST_ROUNDS):
-        fits = np.stack([likelihood.at(np.tile(place, (n, 1)), everybody) for place in places], axis=1)
+        fits = np.stack([likelihood.at(np.tile(place, (n, 1)), np.arange(n)) for place in places], axis=1)
         joint = fits + np.log(shares)
         total = special.logsumexp(joint, axis=1)
         of_person = np.exp(joint - total[:, None])
@@ -293,14 +290,9 @@ def _em(choices: Choices, prior: Prior, likelihood: Likelihood, places: FloatArr
         before = now
         shares = np.maximum(of_person.mean(axis=0), LEAST_SHARE)
         shares /= shares.sum()
-        places = np.array(
-            [
-                maximise(_weighted(likelihood, of_person[:, k]), place, prior.spread, *box).place
-                if of_person[:, k].max() > LEAST_SHARE  # else nobody belongs to this type
-                else place
-                for k, place in enumerate(places)
-            ]
-        )
+        places = places.copy()
+        for k in np.flatnonzero(of_person.max(axis=0) > LEAST_SHARE):  # nobody belongs to the others
+            places[k] = maximise(_weighted(likelihood, of_person[:, k]), places[k], prior.spread, *box).place
     n_numbers = n_types * d + n_types - 1
     bic = n_numbers * math.log(choices.n_answers) - 2.0 * now
     return bic, now, shares, places, of_person

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from allais._checks import FloatArray, Seed, generator
+from allais._checks import FloatArray, Seed, generator, whole
 from allais.people.data.choices import Choices
 from allais.people.inference.fitted import MOST_DRAWS, Fitted, pooled
 from allais.people.model.family import Family
@@ -25,22 +25,13 @@ HALVINGS = 40  # of the interval in which the next power is sought
 GOOD_SHARE = 0.25  # acceptance rate to which the random walk is scaled
 
 
-class Particles(NamedTuple):
-    """Draws from the posterior, and what they say about the model."""
-
-    z: FloatArray  # unconstrained, (particles, parameters)
-    log_likelihood: FloatArray  # (particles,)
-    log_evidence: float  # of the data under this model
-    steps: int  # from the prior to the posterior
-
-
 def smc(
     log_likelihood: Callable[[FloatArray], FloatArray], prior: Prior, n_particles: int, rng: np.random.Generator
-) -> Particles:
-    """Particles from the posterior, through powers of the likelihood that rise from 0 to 1."""
+) -> tuple[FloatArray, float]:
+    """Draws from the posterior, unconstrained, and the log evidence: through powers of the likelihood from 0 to 1."""
     z = prior.draw(n_particles, rng)
     fit = log_likelihood(z)
-    power, log_evidence, steps, scale = 0.0, 0.0, 0, 1.0
+    power, log_evidence, scale = 0.0, 0.0, 1.0
     while power < 1.0:
         step = _step(fit, 1.0 - power)
         log_weights = step * fit
@@ -52,8 +43,7 @@ def smc(
         z, fit = z[kept], fit[kept]
         least = LEAST_MOVES if power < 1.0 else LAST_MOVES
         z, fit, scale = move(log_likelihood, prior, power, z, fit, scale, rng, least)
-        steps += 1
-    return Particles(z, fit, log_evidence, steps)
+    return z, log_evidence
 
 
 def _step(fit: FloatArray, left: float) -> float:
@@ -142,8 +132,7 @@ def posterior(
     >>> 1.2 < fitted.parameters["loss_aversion"] < 2.2, round(fitted.log_evidence)
     (True, -2)
     """
-    if isinstance(n_particles, bool) or not isinstance(n_particles, int) or n_particles < FEWEST:
-        raise ValueError(f"n_particles must be {FEWEST} or more; got {n_particles!r}. A thousand is usual.")
+    n_particles = whole("n_particles", n_particles, least=FEWEST)
     if not family.names:
         raise ValueError("a posterior needs free parameters; this family has none. Use fit, or free some.")
     rng = generator(seed)
@@ -155,11 +144,11 @@ def posterior(
 
 def _one(choices: Choices, family: Family, n_particles: int, rng: np.random.Generator) -> Fitted:
     likelihood = Likelihood(family, choices)
-    found = smc(likelihood.at, family.prior, n_particles, rng)
-    place = found.z.mean(axis=0)
-    kept = found.z if len(found.z) <= MOST_DRAWS else found.z[rng.permutation(len(found.z))[:MOST_DRAWS]]
+    z, log_evidence = smc(likelihood.at, family.prior, n_particles, rng)
+    place = z.mean(axis=0)
+    kept = z if len(z) <= MOST_DRAWS else z[rng.permutation(len(z))[:MOST_DRAWS]]
     at_point = float(likelihood.at(place[None])[0])
-    return Fitted(family, "posterior", place, kept, choices.n_answers, at_point, found.log_evidence)
+    return Fitted(family, "posterior", place, kept, choices.n_answers, at_point, log_evidence)
 
 
 LEAST_EFFECTIVE = 0.5  # the effective share of particles below which they are resampled and moved
@@ -209,4 +198,4 @@ def updated(belief: Belief, family: Family, last: Choices, every: Choices, rng: 
 
 def recomputed(family: Family, every: Choices, n: int, rng: np.random.Generator) -> Belief:
     """The belief after all answers, from the prior: an answer that was revised leaves no trace."""
-    return Belief(smc(Likelihood(family, every).at, family.prior, n, rng).z, np.zeros(n))
+    return Belief(smc(Likelihood(family, every).at, family.prior, n, rng)[0], np.zeros(n))

@@ -120,7 +120,7 @@ def _unidentified(fitted: Fitted, rows: tuple[Row, ...]) -> list[str]:
 
 
 def correlations(places: FloatArray) -> FloatArray:
-    """Of parameters, on the unconstrained scale."""
+    """The correlations of parameters, on the unconstrained scale."""
     return np.atleast_2d(np.corrcoef(places.T))
 
 

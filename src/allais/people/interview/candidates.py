@@ -1,6 +1,7 @@
 """Questions (two lotteries, and the words in which a person is asked), and candidates for the next one.
 
-Candidates are pairs between which some person of the prior is undecided; each is rated by what its answer would tell.
+Candidates are pairs between which some person drawn from the prior is undecided; each is rated by its expected
+information.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from allais._checks import Seed, generator
+from allais._checks import whole as whole_number
 from allais.files import DAMAGE, finite_list, generator_of, plain, reason, require, whole, write_atomically
 from allais.files.log import SnapshotLog
 from allais.learner.choices import NotNow
@@ -66,17 +67,17 @@ def from_content(family: Family, content: dict[str, Any]) -> Interview:
     arms = settings.pop("for_decision")
     given = None if arms is None else {name: dict(one) if isinstance(one, list) else one for name, one in arms}
     stakes = tuple(finite_list(settings.pop("stakes"), "the stakes").tolist())
-    interview = Interview(
-        family, None, stakes, seed=generator_of(content["began"]), for_decision=given, **settings
-    )  # fmt: skip
+    interview = Interview(family, None, stakes, seed=generator_of(content["began"]), for_decision=given, **settings)
     questions = [Question.from_json(one, interview.unit, family.costs) for one in content["asked"]]
     require([one.id for one in questions] == list(range(1, len(questions) + 1)), "questions must be numbered")
     interview._asked = {one.id: one for one in questions}
     for id_, side in content["told"]:
-        require(id_ in interview._asked and id_ not in interview._told and side in SIDES, "an answer cannot be")
+        require(id_ in interview._asked and id_ not in interview._told and side in SIDES, "an answer is invalid")
         interview._told[whole(id_, "the number of an answer")] = side
     out = content["out"]
-    require(out is None or (out in interview._asked and out not in interview._told), "what is out was not asked")
+    require(
+        out is None or (out in interview._asked and out not in interview._told), "the current question was not asked"
+    )
     interview._out = out
     rows = [finite_list(row, "a particle") for row in content["particles"]]
     log_weights = finite_list(content["log_weights"], "a weight")
@@ -109,7 +110,7 @@ def read_interview(path: Path, trust: Sequence[str]) -> Interview:
     trusted = checked_trust(trust)
     document = read_document(path)
     if "interview" not in document:
-        raise ValueError(f"{path} holds a preference that no interview left. Use Preference.load or Fitted.load.")
+        raise ValueError(f"{path} holds a preference without an interview. Use Preference.load or Fitted.load.")
     try:
         return from_content(_family(document["family"], trusted), document["interview"])
     except DAMAGE as error:
@@ -118,7 +119,7 @@ def read_interview(path: Path, trust: Sequence[str]) -> Interview:
 
 def _family(spec: Any, trust: tuple[str, ...]) -> Family:
     family = from_spec(spec, trust)
-    require(isinstance(family, Family), "its family is none")
+    require(isinstance(family, Family), "its family is missing")
     return family
 
 
@@ -148,10 +149,9 @@ def open_interview(folder: Path, family: Family | None, trust: Sequence[str], se
 
 
 def _require_agreement(folder: Path, interview: Interview, family: Family | None, settings: dict[str, Any]) -> None:
-    """Refuse what is not what the folder was made with."""
-    if family is not None and to_spec(family.with_prior(interview.family.prior)) != to_spec(
-        interview.family.with_prior(interview.family.prior)
-    ):
+    """Refuse a family, a seed or settings other than those of the folder."""
+    prior = interview.family.prior
+    if family is not None and to_spec(family.with_prior(prior)) != to_spec(interview.family.with_prior(prior)):
         raise ValueError(f"a folder keeps the family it began with; {folder} has another. Leave it out.")
     seed = settings.get("seed")
     if seed is not None and plain(generator(seed).bit_generator.state) != plain(interview._began_at):
@@ -214,28 +214,25 @@ def write_page(
 
 def planned(family: Family, stakes: tuple[float, float], seed: Seed, questions: int, unit: str) -> dict[str, Any]:
     """What the page's script reads."""
-    if isinstance(questions, bool) or not isinstance(questions, int) or not 1 <= questions <= PAIRS:
-        raise ValueError(f"a page asks 1 to {PAIRS} questions; got {questions!r}. Give a whole number.")
+    questions = whole_number("questions", questions, most=PAIRS)
     asking = asked_about(family.costs, unit)
     rng = generator(seed)
     made = pool(family, stakes, PAIRS, rng)
     turned = rng.random(PAIRS + len(made.checks)) < 0.5
-    pairs = [pair[::-1] if turned[k] else pair for k, pair in enumerate(made.pairs)]
-    checks = [pair[::-1] if turned[PAIRS + k] else pair for k, pair in enumerate(made.checks)]
+    pairs = [pair[::-1] if turn else pair for pair, turn in zip(made.pairs, turned, strict=False)]
+    checks = [pair[::-1] if turn else pair for pair, turn in zip(made.checks, turned[PAIRS:], strict=True)]
     people = family.natural(family.prior.draw(PEOPLE, rng))
     chance = np.exp(family.log_chances(people, Choices.from_rows([("any", pair, 0) for pair in pairs])))
     table = np.clip(np.floor(chance.T * 256.0), 0, 255).astype(np.uint8)
-    places = [
-        int(rng.integers(max(start, 1), start + CHECK_EVERY)) for start in range(0, questions, CHECK_EVERY)
-    ]  # never the first question
+    # a check at a random place of each stretch, and never the first question
+    places = [int(rng.integers(max(start, 1), start + CHECK_EVERY)) for start in range(0, questions, CHECK_EVERY)]
     plan = {
         "questions": questions,
         "unit": unit,
         "reference": family.reference,
         "costs": family.costs,
         "asking": asking,
-        "intro": INTRO.format(verb=asking.rpartition(" ")[2].rstrip("?"))
-        + (" Less is better." if family.costs else ""),
+        "intro": INTRO.format(verb=asking.split()[-1].rstrip("?")) + (" Less is better." if family.costs else ""),
         "outro": OUTRO,
         "people": PEOPLE,
         "pairs": [[plain_option(one) for one in pair] for pair in pairs],

@@ -1,4 +1,4 @@
-"""Interviews: ask one person a few questions, each the one that tells most."""
+"""Interviews: ask one person a few questions, each with the greatest expected information."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from allais.people.model.likelihood import Likelihood, OptionValues
 from allais.people.model.parameters import Prior
 
 ASKED = 400  # particles over which information is computed: its error is then below the gaps that matter
-TIES = 1e-3  # of the information about parameters counts beside that about the decision
-DRAWS = 3  # uniform ones that a question takes: whether it is a check, which, and which side is A
+TIES = 1e-3  # how much the information about parameters counts beside that about the decision
+DRAWS = 3  # uniform numbers that a question takes: whether it is a check, which one, and which side is A
 
 
 class Interview(InterviewView):
@@ -144,7 +144,7 @@ class Interview(InterviewView):
 
     @one_change_at_a_time
     def revise(self, question: Question | int, answer: str) -> None:
-        """Change the answer to a question that was told; what the old one said is forgotten.
+        """Change the answer to a question that was told; the old one is forgotten.
 
         Args:
             question: The question, or its number.
@@ -161,7 +161,7 @@ class Interview(InterviewView):
 
     @one_change_at_a_time
     def cancel(self, question: Question | int) -> None:
-        """Skip the current question: it counts for nothing, and does not come again.
+        """Skip the current question: it has no answer, and is not asked again.
 
         Args:
             question: The question, or its number.
@@ -192,7 +192,7 @@ class Interview(InterviewView):
         self._noted({"ask": question.as_json()})
 
     def _next(self, draws: list[float]) -> Question:
-        """The question that tells most, or a check."""
+        """The question with the greatest expected information, or a check."""
         check, which, side = draws
         asked = {frozenset(one.options) for one in self._asked.values()}
         id_ = len(self._asked) + 1
@@ -211,7 +211,7 @@ class Interview(InterviewView):
         return Question(id_, *((a, b) if side < 0.5 else (b, a)), None, self.unit, self.family.costs)
 
     def _checks_now(self, draw: float) -> bool:
-        """One check at a random place of each run of so many questions, and never the first question."""
+        """One check at a random place of each stretch of `checks` questions, and never the first question."""
         done = len(self._asked)
         if not self.checks or not done:
             return False
@@ -262,7 +262,7 @@ class Interview(InterviewView):
 
     @one_at_a_time
     def copy(self) -> Interview:
-        """An independent interview that knows the same and will ask the same."""
+        """An independent interview with the same answers, which will ask the same questions."""
         return _files().from_content(self.family, self._document())
 
     def _document(self) -> dict[str, Any]:
@@ -283,7 +283,7 @@ class Interview(InterviewView):
         return super().__reduce_ex__(protocol)
 
     def close(self) -> None:
-        """Let go of the folder, so that another process can open it; what lives in memory has none."""
+        """Let go of the folder, if there is one, so that another process can open it."""
         self._journal.close()
 
     def __enter__(self) -> Interview:
@@ -302,7 +302,7 @@ class Interview(InterviewView):
 
     @staticmethod
     def load(path: str | Path, trust: Sequence[str] = ()) -> Interview:
-        """Read an interview that was saved; it goes on exactly where it was.
+        """Read an interview that was saved; it continues exactly where it was.
 
         Args:
             path: The file.

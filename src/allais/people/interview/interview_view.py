@@ -1,4 +1,4 @@
-"""What can be read of an interview: answers, a preference, how sure it is, and how attentive the person was."""
+"""What can be read of an interview: answers, a preference, its uncertainty, and how attentive the person was."""
 
 from __future__ import annotations
 
@@ -90,12 +90,12 @@ class InterviewView:
 
     @property
     def preference(self) -> Preference:
-        """The preference in the middle of what is believed."""
+        """The preference at the posterior mean."""
         return self.fitted.preference
 
     @property
     def uncertainty(self) -> dict[str, tuple[float, float]]:
-        """For each parameter, the ends between which it lies with 90 %."""
+        """For each parameter, the ends of its 90 % interval."""
         return ByName({row.name: (row.low, row.high) for row in self.fitted.summary().rows})
 
     @property
@@ -111,7 +111,7 @@ class InterviewView:
     @property
     @one_at_a_time
     def settled(self) -> bool:
-        """Whether enough was asked, or the decision is sure enough."""
+        """Whether all questions were answered, or the decision is certain enough."""
         return len(self._told) >= self.questions or max(self.decision.values(), default=0.0) >= self.sure
 
     @property

@@ -1,4 +1,4 @@
-"""Which arm people prefer, by a fit and by what a learner saw, and whether questions or samples would tell more."""
+"""Which arm people prefer, given a fit and what a learner saw, and whether questions or samples would tell more."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class PeoplePrefer:
         bits: How uncertain the preferred arm is, in bits.
         questions_tell: How many of these bits go if the preference is known exactly.
         samples_tell: How many of these bits go if the arms are known exactly.
-        notes: What is not to be relied on, in words.
+        notes: Caveats, in words.
     """
 
     chances: dict[Hashable, float]
@@ -80,10 +80,10 @@ class PeoplePrefer:
 def recommend(learner: Learner, fitted: Fitted, *, n_draws: int = 200, seed: Seed = 0) -> PeoplePrefer:
     """The chance of each arm to be the one that these people prefer.
 
-    Over draws of their preference and, each with each, draws of what the arms may be: outcomes that were seen get
-    random weights (Dirichlet), and the possible outcomes together those of one more, so that an arm with few samples
-    stays uncertain. A point estimate is represented by draws around it. Gains and losses
-    are those of the learner's own preference: its reference, and its direction.
+    Every draw of their preference meets every draw of the arms' distributions: outcomes that were seen get random
+    weights (Dirichlet), and the possible outcomes together the weight of one more, so that an arm with few samples
+    stays uncertain. A point estimate is represented by draws around it. Gains and losses are those of the learner's
+    own preference: its reference, and its direction.
 
     Args:
         learner: What was learned about the arms.

@@ -29,7 +29,7 @@ SOURCES = ("the true preference", "fitted after the interview", "0.61 for all", 
 
 @dataclass(frozen=True)
 class Study:
-    """Regret by the true preference, as a share of what choosing at random loses, (people, sources).
+    """Regret by the true preference, as a share of the regret of choosing at random, (people, sources).
 
     Attributes:
         learned: By a bandit that learns the arms.
@@ -140,7 +140,7 @@ def study(
 
 
 def answer_of(family: Family, truth: FloatArray, question: Question, rng: np.random.Generator) -> str:
-    """What a person of these parameters answers, by chance."""
+    """What a person with these parameters answers, drawn at random."""
     choice = Choices.from_rows([("one", question.options, 0)])
     return "A" if rng.random() < np.exp(family.log_chances([truth], choice)[0, 0]) else "B"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from typing import Any, NamedTuple
 
@@ -51,8 +52,8 @@ class Family:
     """A model of choices: weights of probabilities, the utility of outcomes, and how often the better option is taken.
 
     Parameters are named independently of the rest of the family: `weight_` (or `gains_` and `losses_`) with the
-    weight's own name, `utility_alpha`, `loss_aversion`, `temperature`, `lapse`, `noise`. To set one, `eta` will do if
-    only one name ends so. `lapse` is 0, and certainty equivalents have no `noise`, unless you free them.
+    weight's own name, `utility_alpha`, `loss_aversion`, `temperature`, `lapse`, `noise`. To set one, `eta` is
+    enough if only one name ends with it. `lapse` is 0, and certainty equivalents have no `noise`, unless you free them.
 
     Args:
         gains: The weight of gains: a type, whose parameters are free, or a weight, which is fixed.
@@ -105,13 +106,12 @@ class Family:
             if isinstance(self.losses, str):
                 raise ValueError(f'losses must be a weight or "dual"; got {self.losses!r}. Use one of them.')
             found += _of_weight("losses", self.losses, (LOSSES,))
-        given = self.utility
-        for parameter, place in zip(UTILITY, (ALPHA, AVERSION), strict=True):
-            if given is None:
-                continue
-            fixed = getattr(given, parameter.name) if isinstance(given, PowerUtility) else None
-            found.append(_Place("utility", parameter, (place,), fixed))
-        heat = temperature(self.stake, self.choice.on == "values" and given is not None)
+        utility = self.utility
+        if utility is not None:
+            for parameter, place in zip(UTILITY, (ALPHA, AVERSION), strict=True):
+                fixed = getattr(utility, parameter.name) if isinstance(utility, PowerUtility) else None
+                found.append(_Place("utility", parameter, (place,), fixed))
+        heat = temperature(self.stake, self.choice.on == "values" and utility is not None)
         found.append(_Place("choice", heat, (TEMPERATURE,), None))
         found.append(_Place("choice", LAPSE_RATE, (LAPSE,), LAPSE_RATE.optional))
         if "noise" in self.given:
@@ -176,10 +176,7 @@ class Family:
                 f"a prior needs a distribution for each of the {len(self._free)} free parameters; got one for "
                 f"{prior.mean.size}. Give one in the order of names."
             )
-        family = Family(
-            self.gains, self.losses, self.utility, self.choice,
-            reference=self.reference, costs=self.costs, stake=self.stake, **self.given,
-        )  # fmt: skip
+        family = copy.copy(self)
         family.joint_prior = prior
         return family
 
@@ -303,16 +300,14 @@ class Family:
 
 
 def _of_weight(role: str, weight: Any, starts: tuple[int, ...]) -> list[_Place]:
-    """The parameters of a weight, free if it is a type and fixed if it is a weight."""
-    if isinstance(weight, type) and weight in WEIGHTS:
-        return [
-            _Place(role, parameter, tuple(start + k for start in starts), None)
-            for k, parameter in enumerate(WEIGHTS[weight][1])
-        ]
+    """The free parameters of a weight: those of a type, and none of a weight that is given with its numbers."""
     if isinstance(weight, Weight):
         return []
-    known = ", ".join(kind.__name__ for kind in WEIGHTS)
-    raise TypeError(f"gains and losses must be one of {known}, or a weight; got {weight!r}. Give one.")
+    if not isinstance(weight, type) or weight not in WEIGHTS:
+        known = ", ".join(kind.__name__ for kind in WEIGHTS)
+        raise TypeError(f"gains and losses must be one of {known}, or a weight; got {weight!r}. Give one.")
+    parameters = enumerate(WEIGHTS[weight][1])
+    return [_Place(role, one, tuple(start + k for start in starts), None) for k, one in parameters]
 
 
 def _weight(weight: Any, numbers: list[float]) -> Weight:

@@ -146,7 +146,7 @@ def free(median: float | None = None, spread: float | None = None) -> Free:
 
 
 class ByName(dict[str, T]):
-    """A value for each parameter; a short name will do if only one name ends so.
+    """A value for each parameter; the end of a name is enough if only one name ends with it.
 
     >>> ByName(weight_eta=0.61, utility_alpha=0.88)["eta"]
     0.61
@@ -155,7 +155,7 @@ class ByName(dict[str, T]):
     def __missing__(self, name: str) -> T:
         found = [full for full in self if full.endswith(f"_{name}")]
         if len(found) != 1:
-            raise KeyError(f"{name!r} is none of {', '.join(self)}, nor the end of one only")
+            raise KeyError(f"{name!r} is not one of {', '.join(self)}, nor the end of exactly one")
         return self[found[0]]
 
 
