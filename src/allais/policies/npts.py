@@ -16,11 +16,11 @@ from allais.numerics.table import distorted_sum
 from allais.policies.core.base import KArmed, Propensity, setting
 from allais.policies.core.guardrails import Guardrail, guardrails_of
 from allais.policies.core.knowledge import Fading, Recent, as_list, floors, least_probabilities, remembering
-from allais.policies.core.steps import issue_drawn, pick_highest, survey
+from allais.policies.core.steps import has_floor, issue, issue_drawn, pick_highest, survey
 from allais.policies.core.verbs import choose
 from allais.preferences import Preference
 from allais.samples.censored import CLOSE_DRAW, self_consistent
-from allais.samples.draws import MOST_SAMPLES, gamma, stream_of, stride, uniform
+from allais.samples.draws import MOST_SAMPLES, gamma, gamma_of_count, stream_of, stride, uniform
 from allais.samples.memory import FLAT, Memory, Worth
 from allais.samples.trees import ROOT, TOTAL, outcome_at_rank
 
@@ -220,7 +220,7 @@ def _draw_finished(rule, bins, worth, memory, arm, turn, stream):
     first, last = places.size - 1 - bins.sizes[arm], places.size
     total = 0.0
     for k in range(last - 1, first - 1, -1):  # from the best down
-        masses[k], stream = gamma(counts[k], stream)
+        masses[k], stream = gamma_of_count(counts[k], stream)
         total += masses[k]
     return _value(worth, places, masses, first, last, total) + bins.lacking[arm], stream
 
@@ -369,30 +369,30 @@ def _draw_winner(rule, state, turn, u, stream):
             if state.memory.pulls[k] == 0:  # nothing was told about any arm yet
                 state.score[k] = np.inf
                 continue
-            drawn, stream = draw_value(rule.band, state.kept, rule.worth, state.memory, k, turn, stream)
-            for _ in range(rule.optimism - 1):
-                again, stream = draw_value(rule.band, state.kept, rule.worth, state.memory, k, turn, stream)
-                drawn = max(drawn, again)
-            if rule.optimism > 0:  # no draw makes an arm worse than it looks (May et al. 2012, Algorithm 2)
-                drawn = max(drawn, state.memory.value[k])
-            state.score[k] = drawn
+            # no draw makes an arm worse than it looks (May et al. 2012, Algorithm 2)
+            best = state.memory.value[k] if rule.optimism > 0 else -np.inf
+            for _ in range(max(rule.optimism, 1)):  # one call, since its code is copied to where it is called
+                drawn, stream = draw_value(rule.band, state.kept, rule.worth, state.memory, k, turn, stream)
+                best = max(best, drawn)
+            state.score[k] = best
     return pick_highest(state, state.score, u), stream
 
 
 @choose.of(NPTSRule)
 def _(rule, state, u):
-    shares, stream = state.low, stream_of(u)  # NPTS has no intervals, so there is room
-    shares[:] = 0.0
+    logged = rule.draws > 1 or has_floor(rule.floor)
+    wins, stream = state.low, stream_of(u)  # NPTS has no intervals, so there is room
     arm, _ = survey(1, state)
-    if arm >= 0:
-        shares[arm] = 1.0
-    else:
+    if logged:
+        for k in range(wins.size):
+            wins[k] = k == arm
+    if arm < 0:
         for turn in range(rule.draws):
-            winner, stream = _draw_winner(rule, state, turn, u, stream)
-            shares[winner] += 1.0
-            u, stream = uniform(stream)  # breaks the ties of the next draw
-        shares /= rule.draws
-    arm = issue_drawn(state, shares, rule.floor, u)
-    if rule.draws == 1 and not np.any(rule.floor):
-        state.ticket[0] = 0.0  # of one draw, only the winner is known
-    return arm
+            arm, stream = _draw_winner(rule, state, turn, u, stream)
+            if logged:
+                wins[arm] += 1.0
+                u, stream = uniform(stream)  # breaks the ties of the next draw
+    if logged:
+        return issue_drawn(state, wins, rule.floor, u)
+    state.ticket[0] = 0.0  # of one draw, only the winner is known
+    return issue(state, arm)
