@@ -241,10 +241,10 @@ def has_floor(floor):
     Args:
         floor: The least probability of each arm in play.
     """
+    found = False
     for least in floor:  # most policies have one number here: this is cheaper than np.any, also to compile
-        if least > 0.0:
-            return True
-    return False
+        found |= least > 0.0
+    return found
 
 
 @late(int)
