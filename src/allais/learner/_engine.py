@@ -102,7 +102,8 @@ class Engine:
             guard.midway = True
             (self.draw,) = drawing
             guard.midway = before
-        view = self.view_for(None) if view is None and self.cuts.any else view
+        if view is None and self.cuts.any:
+            view = self.view_for(None)
         if view is None:
             choosing = starmap(self.choosing, ((self.rule_at, self.state_at, self.draw),))
         else:
@@ -128,7 +129,8 @@ class Engine:
             self.draw = None
             guard.midway = guard.durable
             choice = new_choice((id_, self.names[arm]))
-            choice.propensity = self.likely(ticket)
+            if ticket or self.policy.propensity == "one":  # of other tickets of 0 it is not known: a call less
+                choice.propensity = self.likely(ticket)
             return choice
         guard.midway = before  # the draw is kept, so that asking in vain changes nothing
         if arm == WAITING:
@@ -141,8 +143,7 @@ class Engine:
     def ask_batch(self, n: int, preference: Preference | None) -> list[Choice]:
         """Choose n arms, or fewer where the policy settles or must wait."""
         view = self.view_for(preference)
-        first, last, late = self.next, self.next + n, None
-        done = False
+        first, last, late, done = self.next, self.next + n, None, False
         while not done:
             try:  # around the loop: a signal's handler may run wherever one begins anew
                 while self.next < last:
@@ -231,7 +232,8 @@ class Engine:
 
     def learn(self, id_: int, arm: int, ticket: float, outcome: float) -> None:
         """Learn what a choice brought, which was checked."""
-        if id_ in self.cuts.open:
+        cut = self.cuts.any
+        if cut and id_ in self.cuts.open:
             self.cuts.check(id_, outcome)
         utilities = self.utilities(outcome)
         memory = self.state.memory
@@ -246,10 +248,10 @@ class Engine:
         (_,) = learning
         (_,) = watching
         del self.out[id_]
-        if id_ in self.cuts.open:
+        if cut and id_ in self.cuts.open:
             self.cuts.without(id_)
         guard.midway = guard.durable
-        if self.cuts.closed:
+        if cut and self.cuts.closed:
             lapse(self)
         if self.feasibility is not None:
             self.feasibility.look(self.rule, self.state)
@@ -315,16 +317,14 @@ class Engine:
             before = guard.midway
             guard.midway = before or self._must_move(arm)
             state = self.state._replace(memory=grown(self.state.memory, arm))
-            place = held(state)
-            self.state, self.state_at = state, place
+            self.state, self.state_at = state, held(state)
             guard.midway = before
 
     def _make_own_room(self, arm: int, ticket: float) -> None:
         assert self.lacks_room is not None
         while self.lacks_room(self.rule_at, self.state_at, arm, ticket):
             state = self.state._replace(own=self.policy.roomier(self.state.own))
-            place = held(state)
-            self.state, self.state_at = state, place
+            self.state, self.state_at = state, held(state)
 
     def utilities(self, outcome: float) -> float:
         """What an outcome counts as."""

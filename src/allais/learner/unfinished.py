@@ -26,12 +26,12 @@ from allais.learner.views import PreferenceView, clock_of
 from allais.lotteries import Discrete
 from allais.policies.core.base import Policy
 from allais.policies.core.verbs import exponent
-from allais.policies.npts import NPTS, CutBins, CutBinsRule, cut_room
+from allais.policies.npts import NPTS, CutBins, CutBinsRule
 from allais.policies.wlucb import WLUCB
 from allais.policies.wucb import WUCB
 from allais.preferences import Preference
 from allais.rewards import SubGaussian
-from allais.samples.censored import Places, in_a_sentence, innermost, places_of, value_of_masses
+from allais.samples.censored import Places, cut_room, in_a_sentence, innermost, places_of, value_of_masses
 from allais.samples.cuts import Cut, Cuts, admitted_cut, ends_of_cuts, in_words, known_cut, require_monotone
 from allais.samples.layout import outcomes_of_arm
 from allais.samples.memory import VALUE_SLACK

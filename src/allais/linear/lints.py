@@ -13,7 +13,7 @@ from allais.linear.policy import LinearPolicy, length
 from allais.linear.regression import LinearState, World, dot, linear_rule, pick_by_worth
 from allais.policies.core.base import Propensity, setting
 from allais.policies.core.knowledge import Fading, fading, least_probability
-from allais.policies.core.steps import issue_drawn
+from allais.policies.core.steps import has_floor, issue, issue_drawn
 from allais.policies.core.verbs import choose
 from allais.policies.npts import draws_of_shares
 from allais.samples.draws import normal, second_stream, stream_of, uniform
@@ -108,17 +108,19 @@ def draw_theta(state, inflation, u):
 
 @choose.of(LinTSRule)
 def _(rule, state, u):
-    world, shares, stream = rule.world, state.shares, second_stream(u)
-    shares[:] = 0.0
+    world, wins, stream = rule.world, state.shares, second_stream(u)
+    logged = rule.draws > 1 or has_floor(rule.floor)
+    for arm in range(wins.size):
+        wins[arm] = 0.0
     for _ in range(rule.draws):
         draw_theta(state, rule.inflation, u)
         for arm in range(state.asked.size):
             mean = dot(world.features[arm], state.step) + world.mean[arm]
             state.along[arm] = world.sign * (mean - world.reference)
-        shares[pick_by_worth(world, state, u)] += 1.0
+        arm = pick_by_worth(world, state, u)
+        wins[arm] += 1.0
         u, stream = uniform(stream)
-    shares /= rule.draws
-    arm = issue_drawn(state, shares, rule.floor, u)
-    if rule.draws == 1 and not np.any(rule.floor):
-        state.ticket[0] = 0.0  # of one draw, only the winner is known
-    return arm
+    if logged:
+        return issue_drawn(state, wins, rule.floor, u)
+    state.ticket[0] = 0.0  # of one draw, only the winner is known
+    return issue(state, arm)

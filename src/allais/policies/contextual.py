@@ -6,15 +6,14 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from allais._checks import Seed
-from allais.bands.base import bounds_of, refuse_unbounded
+from allais.bands.base import refuse_unbounded
 from allais.policies.core.base import KArmed, Propensity, setting
 from allais.policies.core.guardrails import Guardrail, guardrails_of
-from allais.policies.core.knowledge import Fading, as_list, fading, floors, least_probabilities
-from allais.policies.npts import NPTSRule, bins_for, draws_of_shares
+from allais.policies.core.knowledge import Fading, as_list, fading, least_probabilities
+from allais.policies.npts import NPTSRule, draws_of_shares, rule_of_draws
 
 if TYPE_CHECKING:
     from allais.learner import ContextualLearner
@@ -79,9 +78,7 @@ class ContextualNPTS(KArmed):
 
     def rule(self, n_arms: int) -> NPTSRule:
         """The settings as the kernels read them: those of NPTS."""
-        tops = [bounds_of(self.preference, known)[1] for known in self.rewards_of(n_arms)]
-        bins = bins_for(self.preference, np.array(tops))
-        return NPTSRule(self.worth(n_arms), bins, 0, self.draws, floors(self.floor, n_arms))
+        return rule_of_draws(self, n_arms, 0, self.draws, self.floor)
 
     def start(
         self, arms: int | Sequence[Hashable], seed: Seed, features: ArrayLike | None = None, *, exact: bool = False

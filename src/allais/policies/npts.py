@@ -16,11 +16,11 @@ from allais.numerics.table import distorted_sum
 from allais.policies.core.base import KArmed, Propensity, setting
 from allais.policies.core.guardrails import Guardrail, guardrails_of
 from allais.policies.core.knowledge import Fading, Recent, as_list, floors, least_probabilities, remembering
-from allais.policies.core.steps import issue_drawn, pick_highest, survey
+from allais.policies.core.steps import has_floor, issue, issue_drawn, pick_highest, survey
 from allais.policies.core.verbs import choose
 from allais.preferences import Preference
-from allais.samples.censored import CLOSE_DRAW, self_consistent
-from allais.samples.draws import MOST_SAMPLES, gamma, stream_of, stride, uniform
+from allais.samples.censored import CLOSE_DRAW, CutRoom, self_consistent
+from allais.samples.draws import MOST_SAMPLES, gamma, gamma_of_count, stream_of, stride, uniform
 from allais.samples.memory import FLAT, Memory, Worth
 from allais.samples.trees import ROOT, TOTAL, outcome_at_rank
 
@@ -90,26 +90,6 @@ class CutBins(NamedTuple):
     gap_high: FloatArray
     gap_at: FloatArray  # where its mass is then placed: in the middle, or at the bound of the declared rewards
     room: CutRoom
-
-
-@by_reference
-class CutRoom(NamedTuple):
-    """Scratch: the places of one arm, and masses that are drawn."""
-
-    at: FloatArray  # (places,)
-    base: FloatArray
-    masses: FloatArray
-    sums: FloatArray  # (2 * places + 4,)
-    first: IntArray  # (cuts,)
-    last: IntArray
-    drawn: FloatArray
-
-
-def cut_room(places: int, cuts: int) -> CutRoom:
-    """Room for so many places and cuts."""
-    first, last = (np.zeros(cuts, dtype=np.int64) for _ in range(2))
-    at, base, masses = (np.zeros(places) for _ in range(3))
-    return CutRoom(at, base, masses, np.zeros(2 * places + 4), first, last, np.zeros(cuts))
 
 
 class DrawnRule(NamedTuple):
@@ -220,7 +200,7 @@ def _draw_finished(rule, bins, worth, memory, arm, turn, stream):
     first, last = places.size - 1 - bins.sizes[arm], places.size
     total = 0.0
     for k in range(last - 1, first - 1, -1):  # from the best down
-        masses[k], stream = gamma(counts[k], stream)
+        masses[k], stream = gamma_of_count(counts[k], stream)
         total += masses[k]
     return _value(worth, places, masses, first, last, total) + bins.lacking[arm], stream
 
@@ -346,13 +326,11 @@ class NPTS(KArmed):
 
     def rule(self, n_arms: int) -> NPTSRule:
         """The settings as the kernels read them."""
-        tops = [bounds_of(self.preference, known)[1] for known in self.rewards_of(n_arms)]
-        bins = bins_for(self.preference, np.array(tops))
-        return NPTSRule(self.worth(n_arms), bins, self.optimism, self.draws, floors(self.floor, n_arms))
+        return rule_of_draws(self, n_arms, self.optimism, self.draws, self.floor)
 
 
 class NPTSRule(NamedTuple):
-    """The settings of NPTS."""
+    """The settings of NPTS that draws once, and as it is: draws 1, no optimism and no floor."""
 
     worth: Worth
     band: BinsRule | CutBinsRule | DrawnRule  # it draws values: bins stand where others have a band
@@ -361,38 +339,56 @@ class NPTSRule(NamedTuple):
     floor: FloatArray  # the least probability of each arm in play
 
 
+class ManyDrawsRule(NPTSRule):
+    """All other settings of NPTS; a type of its own, so that those who draw once pay nothing for it."""
+
+
+def rule_of_draws(policy: KArmed, n_arms: int, optimism: int, draws: int, floor: float | tuple[float, ...]) -> NPTSRule:
+    """The rule of a policy that chooses by values which are drawn."""
+    tops = np.array([bounds_of(policy.preference, known)[1] for known in policy.rewards_of(n_arms)])
+    least = floors(floor, n_arms)
+    kind = NPTSRule if draws == 1 and optimism == 0 and not least.any() else ManyDrawsRule
+    return kind(policy.worth(n_arms), bins_for(policy.preference, tops), optimism, draws, least)
+
+
 @kernel
-def _draw_winner(rule, state, turn, u, stream):
+def _draw_winner(rule, optimism, state, turn, u, stream):
     """The arm that is best by values that are drawn, and where the stream goes on."""
     for k in range(state.asked.size):
         if state.eligible[k]:
             if state.memory.pulls[k] == 0:  # nothing was told about any arm yet
                 state.score[k] = np.inf
                 continue
-            drawn, stream = draw_value(rule.band, state.kept, rule.worth, state.memory, k, turn, stream)
-            for _ in range(rule.optimism - 1):
-                again, stream = draw_value(rule.band, state.kept, rule.worth, state.memory, k, turn, stream)
-                drawn = max(drawn, again)
-            if rule.optimism > 0:  # no draw makes an arm worse than it looks (May et al. 2012, Algorithm 2)
-                drawn = max(drawn, state.memory.value[k])
-            state.score[k] = drawn
+            # no draw makes an arm worse than it looks (May et al. 2012, Algorithm 2)
+            best = state.memory.value[k] if optimism > 0 else -np.inf
+            for _ in range(max(optimism, 1)):
+                drawn, stream = draw_value(rule.band, state.kept, rule.worth, state.memory, k, turn, stream)
+                best = max(best, drawn)
+            state.score[k] = best
     return pick_highest(state, state.score, u), stream
 
 
 @choose.of(NPTSRule)
 def _(rule, state, u):
-    shares, stream = state.low, stream_of(u)  # NPTS has no intervals, so there is room
-    shares[:] = 0.0
     arm, _ = survey(1, state)
-    if arm >= 0:
-        shares[arm] = 1.0
-    else:
+    if arm < 0:
+        arm, _ = _draw_winner(rule, 0, state, 0, u, stream_of(u))
+    state.ticket[0] = 0.0  # of one draw, only the winner is known
+    return issue(state, arm)
+
+
+@choose.of(ManyDrawsRule)
+def _(rule, state, u):
+    wins, stream = state.low, stream_of(u)  # NPTS has no intervals, so there is room
+    arm, _ = survey(1, state)
+    for k in range(wins.size):
+        wins[k] = k == arm
+    if arm < 0:
         for turn in range(rule.draws):
-            winner, stream = _draw_winner(rule, state, turn, u, stream)
-            shares[winner] += 1.0
+            arm, stream = _draw_winner(rule, rule.optimism, state, turn, u, stream)
+            wins[arm] += 1.0
             u, stream = uniform(stream)  # breaks the ties of the next draw
-        shares /= rule.draws
-    arm = issue_drawn(state, shares, rule.floor, u)
-    if rule.draws == 1 and not np.any(rule.floor):
-        state.ticket[0] = 0.0  # of one draw, only the winner is known
-    return arm
+    if rule.draws > 1 or has_floor(rule.floor):
+        return issue_drawn(state, wins, rule.floor, u)
+    state.ticket[0] = 0.0  # of one draw, only the winner is known
+    return issue(state, arm)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from allais._checks import FloatArray, IntArray
-from allais._kernels import kernel, routine
+from allais._kernels import by_reference, kernel, routine
 from allais.numerics.sums import Parts, finite_parts
 from allais.preferences import Preference
 from allais.preferences.valuation import is_mean, sure_amount
@@ -28,6 +28,26 @@ CLOSE = 1e-9  # how far the most likely distribution may be from a fixed point, 
 CLOSE_DRAW = 1e-4  # the same for a draw, whose random error is far larger
 MOST_STEPS = 20_000  # of the iteration, should it come closer ever more slowly
 ROUNDED = 1e-9  # what rounding adds to a share
+
+
+@by_reference
+class CutRoom(NamedTuple):
+    """Scratch of a draw: the places of one arm, and masses that are drawn."""
+
+    at: FloatArray  # (places,)
+    base: FloatArray
+    masses: FloatArray
+    sums: FloatArray  # (2 * places + 4,)
+    first: IntArray  # (cuts,)
+    last: IntArray
+    drawn: FloatArray
+
+
+def cut_room(places: int, cuts: int) -> CutRoom:
+    """Room for so many places and cuts."""
+    first, last = (np.zeros(cuts, dtype=np.int64) for _ in range(2))
+    at, base, masses = (np.zeros(places) for _ in range(3))
+    return CutRoom(at, base, masses, np.zeros(2 * places + 4), first, last, np.zeros(cuts))
 
 
 # -- the most likely distribution ---------------------------------------------------------------------

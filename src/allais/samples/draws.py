@@ -79,14 +79,26 @@ def gamma(shape, stream):
         shape: The shape, above 0.
         stream: The stream, which moves on.
     """
-    if shape == 1.0:
+    if shape >= 1.0:
+        return gamma_of_count(shape, stream)
+    u, stream = uniform(stream)  # Gamma(shape) is Gamma(shape + 1) times U^(1 / shape), their Section 8
+    d, v, stream = _scaled_cube(shape + 1.0, stream)
+    return u ** (1.0 / shape) * d * v, stream
+
+
+@kernel
+def gamma_of_count(count, stream):
+    """A draw from Gamma(count, 1), for a count of 1 or more: the mass of samples, of which NPTS draws many."""
+    if count == 1.0:
         u, stream = uniform(stream)
         return -np.log(u), stream
-    less = 1.0
-    if shape < 1.0:  # Gamma(shape) is Gamma(shape + 1) times U^(1 / shape), their Section 8
-        u, stream = uniform(stream)
-        less = u ** (1.0 / shape)
-        shape += 1.0
+    d, v, stream = _scaled_cube(count, stream)
+    return d * v, stream
+
+
+@kernel
+def _scaled_cube(shape, stream):
+    """The factors of a draw from Gamma(shape, 1), for a shape of 1 or more."""
     d = shape - 1.0 / 3.0
     c = 1.0 / np.sqrt(9.0 * d)
     while True:
@@ -96,7 +108,7 @@ def gamma(shape, stream):
             u, stream = uniform(stream)
             # the first test accepts a part of what the second accepts, without logarithms
             if u < 1.0 - 0.0331 * (x * x) * (x * x) or np.log(u) < 0.5 * x * x + d - d * v + d * np.log(v):
-                return less * d * v, stream
+                return d, v, stream
 
 
 # -- draws of outcomes in groups by rank -----------------------------------------------------------

@@ -276,8 +276,14 @@ class Rollout:
         outcomes = next(self._streams[arm])
         size = outcomes.size
         if size > self._utilities.shape[1]:
-            wider = (0, 0), (0, size - self._utilities.shape[1])
-            self._utilities, self._raw = np.pad(self._utilities, wider), np.pad(self._raw, wider)
+            self._utilities, self._raw = _wider(self._utilities, size), _wider(self._raw, size)
         self._raw[arm, :size] = outcomes
         self._utilities[arm, :size] = self.policy.preference.utilities(outcomes)
         self._position[arm], self._filled[arm] = 0, size
+
+
+def _wider(tapes: FloatArray, size: int) -> FloatArray:
+    """The tapes with room for more; np.pad takes ten times as long for tapes of this size."""
+    wider = np.zeros((tapes.shape[0], size))
+    wider[:, : tapes.shape[1]] = tapes
+    return wider

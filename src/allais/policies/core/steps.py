@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from allais._kernels import kernel, routine
+from allais._kernels import kernel, late, routine
 from allais.bands.base import widen
 from allais.samples.draws import stream_of, uniform
 from allais.samples.drift import told_ever
@@ -235,7 +235,20 @@ def pick_highest(state, scores, u):
 
 
 @kernel
-def issue_drawn(state, shares, floor, u):
+def has_floor(floor):
+    """Whether any arm has a least probability above 0.
+
+    Args:
+        floor: The least probability of each arm in play.
+    """
+    found = False
+    for least in floor:  # most policies have one number here: this is cheaper than np.any, also to compile
+        found |= least > 0.0
+    return found
+
+
+@late(int)
+def issue_drawn(state, wins, floor, u):
     """Draw an arm from p = floor + (1 - sum of floors) q, count the choice, and return it; its ticket is p.
 
     So p is the probability of the choice given the past and q, exactly, whatever q is an estimate of. Where floors
@@ -243,19 +256,20 @@ def issue_drawn(state, shares, floor, u):
 
     Args:
         state: The state of the policy.
-        shares: q: of each arm in play, and 0 of others; they sum to 1.
+        wins: How many draws each arm in play has won, and 0 of others; q is their share.
         floor: The least probability of each arm in play; the last number is that of all further arms.
         u: A uniform draw, which q does not depend on.
     """
-    reserved = 0.0
-    for arm in range(shares.size):
+    reserved, draws = 0.0, 0.0
+    for arm in range(wins.size):
+        draws += wins[arm]
         if state.active[arm]:
             reserved += floor[min(arm, floor.size - 1)]
     scale = 1.0 / max(reserved, 1.0)
     cumulative, drawn, likely = 0.0, -1, 0.0
-    for arm in range(shares.size):
+    for arm in range(wins.size):
         if state.active[arm]:
-            p = floor[min(arm, floor.size - 1)] * scale + (1.0 - reserved * scale) * shares[arm]
+            p = floor[min(arm, floor.size - 1)] * scale + (1.0 - reserved * scale) * (wins[arm] / draws)
             if p > 0.0 and (drawn < 0 or cumulative <= u):  # the last one, if sums are rounded
                 drawn, likely = arm, p
             cumulative += p
@@ -264,23 +278,23 @@ def issue_drawn(state, shares, floor, u):
 
 
 @kernel
-def issue_with_floor(state, arm, floor, shares, u):
+def issue_with_floor(state, arm, floor, wins, u):
     """Issue the arm that a rule has picked; with a floor, draw anew, so that it may be any arm in play.
 
     Args:
         state: The state of the policy, whose ticket is the probability of what was picked.
         arm: What was picked.
         floor: The least probability of each arm in play.
-        shares: Room for a number per arm.
+        wins: Room for a number per arm.
         u: The uniform draw of this round.
     """
-    if not np.any(floor):
+    if not has_floor(floor):
         return issue(state, arm)
-    for k in range(shares.size):
-        shares[k] = 0.0
-    shares[arm] = 1.0  # given the draw that broke a tie
+    for k in range(wins.size):
+        wins[k] = 0.0
+    wins[arm] = 1.0  # given the draw that broke a tie
     v, _ = uniform(stream_of(u))
-    return issue_drawn(state, shares, floor, v)
+    return issue_drawn(state, wins, floor, v)
 
 
 @kernel
