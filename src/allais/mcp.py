@@ -207,7 +207,7 @@ class Searches:
         """
         file = self._file(spec)
         if (known := self._running.get(spec)) is not None and known.returncode is None:
-            raise ValueError(f"a search runs once at a time; {spec} is running. Ask for its status.")
+            raise ValueError(f"only one search of a spec runs at a time; {spec} is running. Ask for its status.")
         words = ["best-arm", str(file), "--workers", str(workers), "--report", str(file.with_suffix(".html"))]
         words += [] if max_runs is None else ["--max-runs", str(max_runs)]
         with _said(file).open("wb") as said:
@@ -246,7 +246,7 @@ class Searches:
         """
         known = self._running.get(spec)
         if known is None or known.returncode is not None:
-            raise ValueError(f"only a search that runs can be stopped; {spec} does not. Ask for its status.")
+            raise ValueError(f"only a running search can be stopped; {spec} is not running. Ask for its status.")
         await _ended(known)
         return await self.search_status(spec)
 

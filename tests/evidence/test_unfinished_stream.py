@@ -111,7 +111,7 @@ def test_an_outcome_that_comes_later_decides():
     ("call", "sentence"),
     [
         (lambda test: test.add("a"), "an outcome must be a number, or unfinished"),
-        (lambda test: test.add("a", 1.0, at_least=0.5), "an outcome is known, or what it lies between"),
+        (lambda test: test.add("a", 1.0, at_least=0.5), "an outcome is known, or bounded"),
         (lambda test: test.add("a", at_least=5.0, at_most=4.0), "between a lower and a higher end; got 5 and 4"),
         (lambda test: test.add("a", at_least=math.nan), "at_least must be finite; got nan"),
         (lambda test: test.add("a", at_least=math.inf), "at_least must be finite; got inf"),

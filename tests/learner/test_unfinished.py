@@ -267,7 +267,7 @@ def test_arms_bounds_and_preferences_may_change_while_outcomes_are_open():
         (POLICY, {}, "unfinished: at_least, at_most or between; got none"),
         (POLICY, {"at_least": math.inf}, "at_least must be finite; got inf"),
         (POLICY, {"at_least": 70.0}, "got at least 70. .*learner.widen"),
-        (POLICY, {"reward": 3.0, "at_least": 2.0}, "an outcome is known, or what it lies between"),
+        (POLICY, {"reward": 3.0, "at_least": 2.0}, "an outcome is known, or bounded"),
         (POLICY, {"between": (5, 4)}, "got 5 and 4. Swap them"),
         (WSR(MEAN, budget=10), {"at_least": 3.0}, "WSR learns from finished outcomes only; got at least 3. Use NPTS"),
         (

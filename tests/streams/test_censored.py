@@ -256,7 +256,7 @@ def test_streams_with_cuts_merge_copy_and_stay_bounded():
     [
         (lambda: ValueStream(MEAN, max_blocks=3).add(at_least=3.0), "keeps no single samples"),
         (lambda: stream_of().add(at_least=70.0), "got at least 70"),
-        (lambda: stream_of().add(3.0, at_least=2.0), "a sample is known, or what it lies between"),
+        (lambda: stream_of().add(3.0, at_least=2.0), "a sample is known, or bounded"),
         (lambda: stream_of().add(), "unfinished: at_least, at_most or between"),
     ],
 )

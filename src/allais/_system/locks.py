@@ -59,7 +59,7 @@ class Guard:
         """Refuse a change in the middle of another call of the same thread."""
         if self.lock._is_owned():
             raise ValueError(
-                f"a call must end before the next begins; this one came in the middle of another to the same "
+                f"a call must end before the next begins; this one came during another call to the same "
                 f"{self.owner}, as from a signal's handler. Set a flag there, and call it afterwards."
             )
 

@@ -80,7 +80,7 @@ class Evaluation:
         found = next((one for one in self.worths if (one.target, one.by) == wanted), None)
         if found is not None:
             return found
-        raise ValueError(f"a worth is of a target and a preference that were evaluated; got {target!r}. Check both.")
+        raise ValueError(f"only targets and preferences that were evaluated have a worth; got {target!r}. Check both.")
 
     def weights(self, target: str) -> FloatArray:
         """How much each decision with an outcome counts for a target.

@@ -254,7 +254,7 @@ class Test:
                 require_monotone(metric.preference)
             return known_cut(at_least, at_most, between)
         if at_least is not None or at_most is not None or between is not None:
-            raise ValueError(f"an outcome is known, or what it lies between; got {outcome!r} and both. Leave one out.")
+            raise ValueError(f"an outcome is known, or bounded; got {outcome!r} and bounds. Leave one out.")
         value = real("an outcome", outcome, "Repair it, or leave it out.")
         return value, value
 

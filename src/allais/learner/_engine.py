@@ -390,7 +390,7 @@ class Engine:
         guard.midway = guard.durable
 
     def lay_out(self) -> None:
-        """Lay the memory out as a file will, so that learner and file go on alike to the last bit."""
+        """Lay the memory out as a file will, so that learner and file continue identically to the last bit."""
         if self.state.memory.in_trees.any():
             state = self.state._replace(memory=laid_out(self.state.memory))
             self.adopt(self.policy, self.names, self.rule, state)

@@ -236,7 +236,7 @@ def _check_state(engine: Engine, state: Any, pulls: IntArray) -> None:
 
 
 def save(learner: Learner, path: Path) -> None:
-    """Write a learner to one file; that of a folder takes a snapshot, so that both go on alike, to the last bit."""
+    """Write a learner to one file; a folder takes a snapshot, so that both continue identically to the last bit."""
     (journal := learner._journal).require_outermost()
     with journal.lock:
         journal.require_whole()

@@ -59,7 +59,7 @@ class Learner(View):
     def with_state(
         policy: Policy, arms: Sequence[Hashable], rng: np.random.Generator, rule: Any, state: Any
     ) -> Learner:
-        """A learner that goes on from the rule and the state of a run."""
+        """A learner that continues from the rule and the state of a run."""
         learner = policy.start(arms, rng)
         learner._engine.hold(rule, state)
         return learner
@@ -150,7 +150,7 @@ class Learner(View):
         if reward is None:
             return self._tell_cut(choice, known_cut(at_least, at_most, between), truth("final", final))
         if at_least is not None or at_most is not None or between is not None:
-            raise ValueError(f"an outcome is known, or what it lies between; got {reward!r} and both. Leave one out.")
+            raise ValueError(f"an outcome is known, or bounded; got {reward!r} and bounds. Leave one out.")
         journal, engine = self._journal, self._engine
         if journal.lock._is_owned():
             journal.require_outermost()
@@ -345,7 +345,7 @@ class Learner(View):
 
     @one_change_at_a_time
     def lay_out(self) -> None:
-        """Lay the memory out as a snapshot has it, so that both go on alike to the last bit."""
+        """Lay the memory out as a snapshot has it, so that both continue identically to the last bit."""
         self._engine.lay_out()
         self._engine.others.forget()
 

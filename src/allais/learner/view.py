@@ -357,8 +357,8 @@ class View:
     def snapshot(self) -> dict[str, Any]:
         """Everything that it knows, as JSON can say it; `Learner.from_snapshot` makes a learner of it.
 
-        A learner that goes on beside its snapshot calls `lay_out` first, so that both choose alike to the last bit;
-        `save` does so.
+        A learner that continues beside its snapshot calls `lay_out` first, so that both choose identically to the
+        last bit; `save` does so.
         """
         return document_of(self._engine)
 

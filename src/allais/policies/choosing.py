@@ -77,7 +77,7 @@ class Row:
 
 GOALS = {
     "regret": "low regret",
-    "contexts": "low regret, where something is known before each choice",
+    "contexts": "low regret, with a context before each choice",
     "proven regret": "low regret with the paper's proof",
     "confidence": "the best arm, wrong with probability delta",
     "budget": "the best arm, within a budget",
@@ -97,7 +97,7 @@ ROWS = (
     ),
     Row(
         "contexts", "bounds, or the values", lambda asked: asked.bounded, ContextualNPTS, "`ContextualNPTS`",
-        "it learns from any features which of them matter to which arm, and what the whole distribution is there; its "
+        "it learns which features matter to which arm, and the whole distribution of outcomes in each context; its "
         "regret is measured, not proven ([how](contexts.md))",
     ),
     Row(
@@ -106,13 +106,13 @@ ROWS = (
         "`WUCB.as_printed` is the paper's to the letter",
     ),
     Row(
-        "confidence", "how rare an event may be missed, and bounds are unknown or far out",
+        "confidence", "`rarest`, and no bounds or bounds far out",
         lambda asked: asked.has_rarest and (asked.smooth or asked.percentile), PairwiseScreening, "`PairwiseScreening`",
         "it needs no bounds, and far fewer samples than a proof by a steep weight or by bounds that lie far out, for "
         "ten to many thousands of arms; it is wrong with a chance of about delta ([asymptotic](theory/asymptotic.md))",
     ),
     Row(
-        "confidence", "up to four values per arm; or bounds, by one percentile or weights that neither jump nor fall",
+        "confidence", "up to four values per arm; or bounds, by one percentile or monotone weights without jumps",
         lambda asked: asked.bounded and (asked.few or asked.smooth or asked.percentile), TopTwo, "`TopTwo`",
         "it judges two arms together, those with up to four values by their whole distributions and others by bets on "
         "the value alone, in a fraction of the samples of `WLUCB`, and by the mean or a tail in about as many as the "
@@ -133,7 +133,7 @@ ROWS = (
     ),
     Row(
         "budget", "nothing, or sub-Gaussian", lambda asked: True, PatientRejects, "`PatientRejects`",
-        "it loses least beside the best of its kind whatever the arms are; `SequentialHalving` is the bold choice "
+        "it is never far from the best of its kind, whatever the arms are; `SequentialHalving` is as good only "
         "where no outcome is rare",
     ),
 )  # fmt: skip
@@ -215,7 +215,7 @@ def from_auto(document: dict[str, Any], **known: Any) -> Policy:
     settings = {name: entry for name, entry in document.items() if name != "type"}
     found = [goal for goal, need in NEEDS.items() if need in settings]
     if len(found) > 1:
-        raise ValueError("a policy has one goal; got delta and budget. Leave one of both out.")
+        raise ValueError("a policy has one goal; got delta and budget. Leave out one of them.")
     return recommended(**{"goal": found[0] if found else "regret", **settings, **known})
 
 

@@ -181,7 +181,7 @@ class PairwiseScreening(KArmed):
         if self.common_random_numbers and self.guardrails:
             raise ValueError(
                 "common random numbers keep no runs of arms that dropped out, and a guardrail may bring these back. "
-                "Leave one of both out."
+                "Leave out one of them."
             )
 
     def rule(self, n_arms: int) -> ScreeningRule:

@@ -64,9 +64,9 @@ def wager_rule(
 
 
 def check_wagers(own: Wagers, n_arms: int) -> None:
-    """Refuse numbers that point at nothing."""
+    """Refuse saved bets with invalid indices."""
     if own.epochs.min() < 0 or own.epochs.max() > EPOCHS or own.looked.min() < 0 or own.since.min() < 0:
-        raise ValueError("a saved bet must be of an epoch that there is; this one is not. Use a backup.")
+        raise ValueError("a saved bet must belong to an existing epoch; this one is not. Use a backup.")
     require_place("way to part arms", int(own.way[0]), OPEN, BOTH)
     require_place("best arm", int(own.done[0]), 0, n_arms)
     require_place("leader", int(own.leading[0]), 0, n_arms - 1)

@@ -118,7 +118,7 @@ class Preference:
 
     @classmethod
     def load(cls, path: str | Path, trust: Sequence[str] = ()) -> Preference:
-        """Read a preference from a file that `save` wrote, that was fitted to choices, or that an interview left.
+        """Read a preference from a file that `save` wrote, that was fitted to choices, or that an interview wrote.
 
         Args:
             path: The file.
@@ -202,7 +202,7 @@ class Preference:
             return gain if self.utility is None else np.asarray(self.utility(gain), dtype=np.float64)
 
     def finite_utilities(self, name: str, outcomes: FloatArray) -> FloatArray:
-        """The utility of outcomes; refused where it overflows, since sums would be no numbers."""
+        """The utility of outcomes; refused if it overflows, because sums would be NaN."""
         utilities = self.utilities(outcomes)
         beyond = np.flatnonzero(~np.isfinite(utilities))
         if beyond.size:

@@ -196,13 +196,13 @@ def _drawn(rows: Rows) -> tuple[str, list[str]]:
 
 
 def weight_rows(self: Preference) -> Rows:
-    """What some probabilities count for: of the best gains, and of the worst losses."""
+    """The decision weights of some probabilities: of the best gains, and of the worst losses."""
     gains, losses = self.gains, self.losses
     return [{"probability": p, "of gains": float(gains(p)), "of losses": float(losses(p))} for p in SHOWN_PROBABILITIES]
 
 
 def weights_drawn(self: Preference, ax: Axes | None = None) -> Axes:  # noqa: D417
-    """Draw what probabilities count for, of gains and of losses. Needs `allais[plot]`.
+    """Draw the decision weights of probabilities, of gains and of losses. Needs `allais[plot]`.
 
     Args:
         ax: Where to draw; by default a new figure.
@@ -216,7 +216,7 @@ def weights_drawn(self: Preference, ax: Axes | None = None) -> Axes:  # noqa: D4
 
 
 def weight_curves(weights: Mapping[str, Weight], ax: Axes | None = None) -> Axes:
-    """Draw what probabilities count for by some weights, beside the probabilities themselves."""
+    """Draw the decision weights of probabilities by some weights, beside the probabilities themselves."""
     grid = [step / 400 for step in range(401)]
     rows = [{"probability": p, **{name: float(weight(p)) for name, weight in weights.items()}} for p in grid]
     ax = curve_of(ax, rows, "probability", list(weights))

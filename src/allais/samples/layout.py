@@ -76,7 +76,7 @@ def cells_of_arm(memory: Memory, arm: int) -> FloatArray:
 
 
 def laid_out(memory: Memory) -> Memory:
-    """The same memory as a file will lay it out, so that learner and file go on alike to the last bit."""
+    """The same memory as a file will lay it out, so that learner and file continue identically to the last bit."""
     arms = range(memory.pulls.size)
     outcomes, tables = [outcomes_of_arm(memory, arm) for arm in arms], [cells_of_arm(memory, arm) for arm in arms]
     return remembered(outcomes, memory.mean, memory.spread, tables)._replace(limit=memory.limit)
@@ -103,7 +103,7 @@ def remembered(
     """A memory made from each arm's outcomes, in the order of `outcomes_of_arm`, with their moments and cells.
 
     It depends on the outcomes only, not on the order in which they came: two learners that remember the same outcomes
-    go on alike to the last bit.
+    continue identically to the last bit.
     """
     memory = empty_memory(len(outcomes))._replace(mean=mean.copy(), spread=spread.copy())
     for arm, (utility, raw, counts) in enumerate(outcomes):

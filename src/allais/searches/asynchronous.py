@@ -289,7 +289,7 @@ class Search:
         """
         if not self.is_out(run):
             raise ValueError(
-                f"a run comes back once; run {run.number} of {self.arms[run.arm]!r} is not out. Take each in once."
+                f"a result is accepted once; run {run.number} of {self.arms[run.arm]!r} is not outstanding."
             )
         if outcome.failure is not None:
             self.failures.append(

@@ -38,12 +38,12 @@ def check_outcome(settings: ExperimentSettings, learner: Learner) -> None:
         if settings.unit.strip().lower() not in SECONDS:
             raise Refused(422, f"elapsed time is in seconds, ms, minutes, hours or days; got {settings.unit!r}.")
         if settings.apprentice or settings.terms is not None or settings.expires_as is not None:
-            raise Refused(422, "elapsed time goes without apprentice, terms and expires_as. Leave these out.")
+            raise Refused(422, "elapsed time cannot be combined with apprentice, terms or expires_as. Leave these out.")
         for arm in learner.arms:
             learner.check_cut(arm, at_least=longest(settings))
     elif settings.expires_as is not None:
         if settings.apprentice or settings.terms is not None:
-            raise Refused(422, "expires_as goes without apprentice and terms. Leave it out.")
+            raise Refused(422, "expires_as cannot be combined with apprentice or terms. Leave it out.")
         for arm in learner.arms:
             learner.check_reward(arm, settings.expires_as)
 

@@ -130,7 +130,7 @@ class Samples:
             self._add_all((), [known_cut(at_least, at_most, between)])
             return
         if at_least is not None or at_most is not None or between is not None:
-            raise ValueError(f"a sample is known, or what it lies between; got {sample!r} and both. Leave one out.")
+            raise ValueError(f"a sample is known, or bounded; got {sample!r} and bounds. Leave one out.")
         known = type(sample) is float and math.isfinite(sample)
         told = sample if known else real("a sample", sample, "Leave it out, or say what it stands for.")
         if self.rewards is not None and not self.rewards.admits(told):

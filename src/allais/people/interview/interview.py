@@ -135,7 +135,7 @@ class Interview(InterviewView):
         if id_ in self._told:
             raise ValueError(f"a question is told once; {id_} was answered {self._told[id_]}. Use revise to change it.")
         if id_ != self._out:
-            raise ValueError(f"only a question that is out can be told; {id_} was cancelled. Ask another.")
+            raise ValueError(f"only the current question can be answered; {id_} was cancelled. Ask another.")
         told, rng = {**self._told, id_: side}, copy.deepcopy(self._rng)
         belief = updated(self._belief, self.family, self._choices({id_: side}), self._choices(told), rng)
         self._journal.midway = True

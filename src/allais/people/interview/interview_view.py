@@ -51,7 +51,7 @@ class InterviewView:
         ]  # fmt: skip
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw what probabilities count for by the preference so far. Needs `allais[plot]`.
+        """Draw the decision weights of probabilities by the preference so far. Needs `allais[plot]`.
 
         Args:
             ax: Where to draw; by default a new figure.

@@ -124,7 +124,7 @@ def check_guardrails(policy: Policy) -> None:
     if not policy.guardrails:
         return
     if policy.memory is not None:
-        raise ValueError("a guardrail is judged by all outcomes, and a memory forgets some. Leave one of both out.")
+        raise ValueError("a guardrail is judged by all outcomes, and a memory forgets some. Leave out one of them.")
     known = [] if policy.rewards is None else as_list(policy.rewards)
     for one in policy.guardrails:
         if not one.drop and policy.goal != "regret":

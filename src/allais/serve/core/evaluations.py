@@ -227,7 +227,7 @@ async def apprenticed(service: Service, name: str) -> dict[str, Any]:
     """What an apprentice would have done, and what that is worth by what is known now."""
     experiment, learner, _ = await copy_for(service, name, None)
     if not experiment.settings.apprentice:
-        raise Refused(409, f"only an apprentice watches; {name!r} decides itself. Read its values.")
+        raise Refused(409, f"only an apprentice has such an answer; {name!r} decides by itself. Read its values.")
 
     values = {str(arm): value for arm, value in (await asyncio.to_thread(learner.value)).items()}
 

@@ -77,7 +77,7 @@ async def create(service: Service, name: str, settings: ExperimentSettings, key:
     def writing(connection: Connection) -> int:
         table = tables.experiments
         if connection.execute(select(table.c.id).where(table.c.name == name)).first() is not None:
-            raise ValueError(f"an experiment has a name of its own; {name!r} is taken.")
+            raise ValueError(f"experiments must have distinct names; {name!r} is taken.")
         values = {"name": name, "state": tables.RUNNING, "settings": text, "created_at": now}
         made = int(connection.execute(insert(table).values(values).returning(table.c.id)).scalar_one())
         connection.execute(update(table).where(table.c.id == made).values(checksum=checksum(text, made, name)))
@@ -117,7 +117,7 @@ def _readable(service: Service, settings: ExperimentSettings, text: str, learner
 
 
 def _taken(name: str) -> Refused:
-    return Refused(409, f"an experiment has a name of its own; {name!r} is taken. Choose another.")
+    return Refused(409, f"experiments must have distinct names; {name!r} is taken. Choose another.")
 
 
 async def change_state(service: Service, name: str, state: str, action: str, key: Key) -> Experiment:
@@ -257,7 +257,9 @@ def _with_test(experiment: Experiment, call: ChangeTest) -> PlannedTest:
     """The test with what a call changes; other shares begin a new one, since those who come may have changed, too."""
     test = experiment.settings.test
     if test is None:
-        raise Refused(422, "a test is declared when an experiment is created; this one has none. Create another.")
+        raise Refused(
+            422, "a test must be declared when its experiment is created; this experiment has none. Create another."
+        )
     new = test if call.stop is None else test.model_copy(update={"stop": call.stop})
     if call.shares is None:
         return new

@@ -197,7 +197,7 @@ class FeatureReader:
         arms = call.allowed or list(given) or in_play
         listed = set(in_play)
         if strange := [arm for arm in arms if arm not in given and arm not in listed]:
-            raise ValueError(f"an arm is in play, or comes with its features; {strange[0]!r} does not. Describe it.")
+            raise ValueError(f"an arm must be in play or come with features; {strange[0]!r} is neither.")
         if len(set(arms)) != len(arms):
             raise ValueError("allowed arms must be distinct; got one twice. Name each once.")
         rows = np.zeros((len(arms), len(self.encoding.names)))
@@ -239,7 +239,7 @@ class FeatureReader:
         if self.encoding is not None:
             raise ValueError("features are sent by name where there are terms; got rows. Send an object per arm.")
         if call.allowed is not None or call.context is not None or call.did is not None:
-            raise ValueError("rows of features are all that is asked; got more. Declare terms to name arms.")
+            raise ValueError("rows of features cannot be combined with other entries; got some. Declare terms.")
         return Candidates(rows, None)
 
 

@@ -88,7 +88,7 @@ def _parted(call: Import) -> tuple[dict[int, float], dict[int, Cut]]:
         if outcome is None:
             cuts[k] = known_cut(low, high)
         elif low is not None or high is not None:
-            raise ValueError(f"an outcome is known, or what it lies between; got {outcome} and both. Leave one out.")
+            raise ValueError(f"an outcome is known, or bounded; got {outcome} and bounds. Leave one out.")
         else:
             outcomes[k] = outcome
     return outcomes, cuts

@@ -73,7 +73,7 @@ class Pool:
         most = self.most if most is None else most
         if self.under_way >= most:
             raise Refused(
-                503, f"{most} {self.what} may be under way at a time; there are as many. Repeat the call in a moment.",
+                503, f"{most} {self.what} run at a time at most; that many are running. Repeat the call in a moment.",
                 retry_after=PAUSE,
             )  # fmt: skip
         self.under_way += 1
@@ -188,7 +188,7 @@ def revoke(connection: Connection, id_: str, now: float) -> None:
         raise not_found("a key", id_, "See GET /v1/keys.")
     if found[id_].lasts and not any(key.lasts for key in found.values() if key.id != id_):
         raise Refused(
-            409, "one key that does not expire must be left to manage everything; this is the last. Make another first."
+            409, "the last key that manages everything and never expires cannot be revoked. Make another first."
         )
     connection.execute(update(tables.keys).where(this, tables.keys.c.revoked_at.is_(None)).values(revoked_at=now))
 

@@ -71,7 +71,7 @@ def policy_from(settings: ExperimentSettings) -> Policy:
     if not (isinstance(kind, type) and issubclass(kind, Policy)):
         raise Refused(422, f"a policy needs a type, such as NPTS; got {brief(name)}. Check its name.")
     if kind.goal == "budget":
-        raise Refused(422, f"a service goes on for ever; {name} ends when its budget is spent. Choose NPTS, or WUCB.")
+        raise Refused(422, f"a service never ends; {name} ends when its budget is spent. Choose NPTS, or WUCB.")
     missing = settings.preference is None and document.get("preference") is None
     needed = [one.name for one in fields(kind) if one.default is one.default_factory is MISSING]
     if missing and "preference" in needed:
@@ -92,7 +92,9 @@ def policy_from(settings: ExperimentSettings) -> Policy:
 def _floors(given: dict[str, Any], arms: list[str]) -> list[Any]:
     """The least probability of each arm, from {"control": 0.1}: a control share of the policy's decisions."""
     if strange := [name for name in given if name not in arms]:
-        raise Refused(422, f"a floor is of arms of the experiment; {strange[0]!r} is none.{nearest(strange[0], arms)}")
+        raise Refused(
+            422, f"a floor names arms of the experiment; {strange[0]!r} is not one.{nearest(strange[0], arms)}"
+        )
     return [given.get(arm, 0.0) for arm in arms]
 
 
@@ -160,7 +162,7 @@ def metrics_of_test(test: PlannedTest, policy: Policy, arms: list[str]) -> tuple
 def rows_of_arms(settings: ExperimentSettings) -> list[list[float]]:
     """What a policy sees of the listed arms where the moment has no features."""
     if isinstance(settings.features, list):
-        raise Refused(422, "features are sent by name where there are terms; got rows. Leave one of both out.")
+        raise Refused(422, "features are sent by name where there are terms; got rows. Leave out one of them.")
     encoding, own = Encoding(settings.terms or ()), settings.features or {}
     if strange := [name for name in own if name not in settings.arms]:
         raise Refused(422, f"features belong to arms of the experiment; {strange[0]!r} is not one. Check the name.")

@@ -156,7 +156,7 @@ class Known(NamedTuple):
         policy = experiment.learner.policy
         if not policy.keeps_outcomes or experiment.settings.apprentice:
             raise Refused(
-                409, f"a verdict compares arms without features; {experiment.name!r} has some, or only watches."
+                409, f"a verdict compares arms without features; {experiment.name!r} has some, or is an apprentice."
             )
         arms = [str(arm) for arm in experiment.learner.arms]
         test = experiment.settings.test or PlannedTest()

@@ -56,7 +56,7 @@ class PageRoute(APIRoute):
         async def answer(request: Request) -> Response:
             try:
                 if "\0" in request.url.path or "\0" in unquote(request.url.query):
-                    raise Refused(404, "page not found: an address has no zero character. Go back.")
+                    raise Refused(404, "page not found: an address must not contain a zero character. Go back.")
                 return await inner(request)
             except session.SignInNeeded:
                 return RedirectResponse("/sign-in", 303)
@@ -346,7 +346,7 @@ async def _answered(request: Request, id_: str, key: Key, here: str) -> Response
             json.dumps({"question": int(form.get("question", "")), "answer": form.get("answer")})
         )
     except ValueError:
-        raise Refused(422, "an answer is A or B to the question that is out; this is neither. Go back.") from None
+        raise Refused(422, "an answer to the current question must be A or B; got neither. Go back.") from None
     await interviews.answer(service_of(request), id_, call, key)
     return _to(here)
 
