@@ -131,7 +131,7 @@ def test_with_writes_an_assistant_creates_and_pauses_experiments(service):
             assert (await called(client, "change_state", experiment="mine", to="pause"))["state"] == "paused"
             assert (await called(client, "change_state", experiment="mine", to="resume"))["state"] == "running"
             said = await refused(client, "create_experiment", name="mine", settings=settings)
-            assert "an experiment has a name of its own" in said
+            assert "experiments must have distinct names" in said
 
     asyncio.run(run())
 

@@ -64,7 +64,7 @@ def test_no_change_begins_inside_another(where, tmp_path):
 
     def calling(outcome):
         for change in (*CHANGES.values(), lambda one: one.save(tmp_path / "learner.json")):
-            with pytest.raises(ValueError, match=r"must end before the next begins; .* in the middle of another"):
+            with pytest.raises(ValueError, match=r"must end before the next begins; .* during another call"):
                 change(learner)
             refusals.append(change)
         return utility(outcome)
@@ -99,7 +99,7 @@ def test_no_sample_is_added_inside_another_call(max_blocks):
         one.add_many([1.0, 2.0])
     with stream._guard.lock:  # as a handler finds it
         for change in (lambda: stream.add(3.0), lambda: stream.add_many([3.0]), lambda: stream.merge(other)):
-            with pytest.raises(ValueError, match=r"must end before the next begins; .* in the middle of another"):
+            with pytest.raises(ValueError, match=r"must end before the next begins; .* during another call"):
                 change()
         stream.value()  # to look is allowed
     assert len(stream) == 2

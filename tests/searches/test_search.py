@@ -148,7 +148,7 @@ def test_a_run_comes_back_once_and_with_a_reward_that_can_be():
     with pytest.raises(ValueError, match="between -1 and 1; got 7"):
         search.take_in(run, Outcome(7.0, 0.0))
     search.take_in(run, Outcome(1.0, 0.0))
-    with pytest.raises(ValueError, match="run 0 of 'A' is not out"):
+    with pytest.raises(ValueError, match="run 0 of 'A' is not outstanding"):
         search.take_in(run, Outcome(1.0, 0.0))
 
 

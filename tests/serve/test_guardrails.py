@@ -266,7 +266,7 @@ NO_TESTS = [
     ({"test": {"since": 3}}, "a new test begins with its first decision"),
     ({"apprentice": True}, "a test compares arms that it chooses itself"),
     ({"arms": ["control"]}, "a test compares 2 to 50 arms"),
-    ({"policy": {"type": "NPTS", "floor": {"contrl": 0.1}}}, "a floor is of arms of the experiment"),
+    ({"policy": {"type": "NPTS", "floor": {"contrl": 0.1}}}, "a floor names arms of the experiment"),
     ({"policy": {"type": "NPTS", "floor": {"control": 1.5}}, "rewards": BOUNDS}, "floor must lie in (0, 1)"),
 ]
 

@@ -160,5 +160,5 @@ def test_interviews_that_begin_at_once_leave_decisions_their_threads(caller, mon
         word.set()
     assert {one.status_code for one in refused} == {503}
     assert {one.headers["Retry-After"] for one in refused} == {"2"}
-    assert f"{most} interviews may be under way at a time" in refused[0].json()["error"]
+    assert f"at most {most} interviews run at a time" in refused[0].json()["error"]
     assert sorted(one.result().status_code for one in begun) == [422] * most + [503] * (60 - most)

@@ -60,7 +60,7 @@ class Guard:
         if self.lock._is_owned():
             raise ValueError(
                 f"a call must end before the next begins; this one came during another call to the same "
-                f"{self.owner}, as from a signal's handler. Set a flag there, and call it afterwards."
+                f"{self.owner}, for example from a signal handler. Set a flag there, and call it afterwards."
             )
 
     def after_fork(self) -> None:

@@ -73,7 +73,7 @@ class Pool:
         most = self.most if most is None else most
         if self.under_way >= most:
             raise Refused(
-                503, f"{most} {self.what} run at a time at most; that many are running. Repeat the call in a moment.",
+                503, f"at most {most} {self.what} run at a time; that many are running. Repeat the call in a moment.",
                 retry_after=PAUSE,
             )  # fmt: skip
         self.under_way += 1

@@ -92,9 +92,7 @@ def policy_from(settings: ExperimentSettings) -> Policy:
 def _floors(given: dict[str, Any], arms: list[str]) -> list[Any]:
     """The least probability of each arm, from {"control": 0.1}: a control share of the policy's decisions."""
     if strange := [name for name in given if name not in arms]:
-        raise Refused(
-            422, f"a floor names arms of the experiment; {strange[0]!r} is not one.{nearest(strange[0], arms)}"
-        )
+        raise Refused(422, f"a floor names arms of the experiment, not {strange[0]!r}.{nearest(strange[0], arms)}")
     return [given.get(arm, 0.0) for arm in arms]
 
 
