@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from allais._checks import FloatArray, Seed, generator
-from allais.files import DAMAGE, finite, finite_list, reason, require, whole
+from allais.files import finite, finite_list, require, undamaged, whole
 from allais.people.data.choices import Choices
 from allais.people.inference.summary import (
     PopulationTable,
@@ -194,14 +194,10 @@ class Fitted:
         document = read_document(Path(path))
         if "fitted" not in document:
             raise ValueError(f"{path} holds a preference that was not fitted. Use Preference.load.")
-        try:
+        with undamaged("a preference file", path):
             family = from_spec(document["family"], trusted)
             require(isinstance(family, Family), "its family is missing")
             return _made(family, document["fitted"])
-        except DAMAGE as error:
-            raise ValueError(
-                f"a preference file must be whole; {path} is damaged ({reason(error)}). Use a backup."
-            ) from None
 
 
 def pooled(family: Family, method: str, people: dict[str, Fitted]) -> Fitted:

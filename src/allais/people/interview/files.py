@@ -22,7 +22,7 @@ import numpy as np
 
 from allais._checks import Seed, generator
 from allais._checks import whole as whole_number
-from allais.files import DAMAGE, finite_list, generator_of, plain, reason, require, whole, write_atomically
+from allais.files import finite_list, generator_of, plain, require, undamaged, whole, write_atomically
 from allais.files.log import SnapshotLog
 from allais.learner.choices import NotNow
 from allais.learner.journal import open_folder, whole_snapshot
@@ -111,10 +111,8 @@ def read_interview(path: Path, trust: Sequence[str]) -> Interview:
     document = read_document(path)
     if "interview" not in document:
         raise ValueError(f"{path} holds a preference without an interview. Use Preference.load or Fitted.load.")
-    try:
+    with undamaged("an interview", path):
         return from_content(_family(document["family"], trusted), document["interview"])
-    except DAMAGE as error:
-        raise ValueError(f"an interview must be whole; {path} is damaged ({reason(error)}). Use a backup.") from None
 
 
 def _family(spec: Any, trust: tuple[str, ...]) -> Family:
