@@ -134,7 +134,7 @@ def test_a_question_stays_out_until_it_is_told():
     interview.cancel(first)
     second = interview.ask()
     assert frozenset(second.options) != frozenset(first.options)
-    with pytest.raises(ValueError, match=r"only a question that is out can be told; 1 was cancelled"):
+    with pytest.raises(ValueError, match=r"only an outstanding question can be told; 1 was cancelled"):
         interview.tell(first, "A")
     interview.tell(second, "b")
     assert interview.answers == [(second, "B")]

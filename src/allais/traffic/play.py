@@ -104,7 +104,7 @@ class Measurements:
 
 
 def noise_models(recording: Recording) -> dict[str, ArmNoise]:
-    """What W-OFUL may know about the noise."""
+    """Models of the noise that W-OFUL may be given."""
     return {
         "residuals": residual_noise(recording),
         "roads": road_noise(recording),
@@ -209,7 +209,7 @@ def run(
 
 
 USUAL, LONGEST = 250.0, 7200.0  # seconds: what a traveller expects, and what no trip takes
-EAGER = 1e-4  # of the paper's exploration, whose widths are for certainty: here something should happen soon
+EAGER = 1e-4  # of the paper's exploration, whose widths are very careful: here something should happen soon
 
 
 def watch(

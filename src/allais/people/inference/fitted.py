@@ -138,7 +138,7 @@ class Fitted:
 
     @cached_property
     def inference(self) -> Any:
-        """ArviZ's object of a hierarchical fit, also after `load`; None of other fits."""
+        """ArviZ's object of a hierarchical fit, also after `load`; None for other fits."""
         return None if self.chains is None else inference_of(self.family, list(self.people), self.chains)
 
     def log_score(self, choices: Choices) -> float:

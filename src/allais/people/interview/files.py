@@ -1,12 +1,12 @@
-"""Interviews as files: to go on with, and as a page that a person opens on any device.
+"""Interviews as files: to continue later, and as a page that a person opens on any device.
 
-The first is a preference file that also holds the answers and all that is needed to go on.
+The first is a preference file that also holds the answers and everything that is needed to continue.
 
 The page is one HTML file that needs nothing else. Its questions depend on the answers, and still its script knows no
 preference: the page holds, for people drawn from the prior, how likely each of them takes A in each candidate question.
-The script weighs these people by the answers and asks what tells most: what `Interview` does, over a table. So no
-formula is written twice, any family can be asked about, and the numbers are fitted afterwards by the library, exactly,
-from the answers.
+The script weighs these people by the answers and asks the question with the greatest expected information, as
+`Interview` does, but over a table. So no formula is written twice, any family can be asked about, and the numbers are
+fitted afterwards by the library, exactly, from the answers.
 """
 
 from __future__ import annotations
