@@ -155,8 +155,8 @@ def asked_by_page(truths: FloatArray) -> tuple[FloatArray, float]:
     plan = planned(FAMILY, (-50.0, 200.0), 1, QUESTIONS, "")
     table = np.frombuffer(base64.b64decode(plan["chances"]), np.uint8).reshape(len(plan["pairs"]), -1)
     pairs = [[dict(one) if isinstance(one, list) else one for one in pair] for pair in plan["pairs"]]
-    places = []
-    for number, (answers, _, _) in enumerate(asked_over((table.T + 0.5) / 256.0, chances_of(truths, pairs))):
+    chance, places = np.asarray((table.T + 0.5) / 256.0, np.float64), []
+    for number, (answers, _, _) in enumerate(asked_over(chance, chances_of(truths, pairs))):
         choices = Choices.from_rows([("x", pairs[k], side) for k, side in answers.items()])
         places.append(posterior(choices, FAMILY, seed=number).place)
     return np.array(places), 0.0

@@ -224,6 +224,20 @@ class Damaged(Exception):  # noqa: N818
 DAMAGE = (Damaged, KeyError, TypeError, IndexError, AttributeError, ArithmeticError, RecursionError, MemoryError)
 
 
+@contextlib.contextmanager
+def undamaged(rule: str, name: object) -> Iterator[None]:
+    """Within, a document is made into what it describes; where it is damaged, one sentence says so.
+
+    Args:
+        rule: What must be whole, such as "an interview".
+        name: What the message calls the document, such as its path.
+    """
+    try:
+        yield
+    except DAMAGE as error:
+        raise ValueError(f"{rule} must be whole; {name} is damaged ({reason(error)}). Use a backup.") from None
+
+
 def require(valid: object, what: str) -> None:
     """Raise `Damaged` unless what a file says is valid."""
     if not valid:

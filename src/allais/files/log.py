@@ -123,7 +123,7 @@ class Log:
         advice: str = "",
     ) -> None:  # fmt: skip
         self.path = Path(path).absolute()  # wherever the process goes later
-        self._numbered = numbered
+        self.numbered = numbered
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
         try:
             self._file = os.fdopen(os.open(self.path, flags, 0o666), "r+b", buffering=0)
@@ -149,7 +149,7 @@ class Log:
         """All of a file in our format; of any other file no more than its beginning."""
         if form is None:
             return self._file.readall() or b""
-        wanted = json.dumps({**({"n": 1} if self._numbered else {}), "format": form})[:-1].encode()
+        wanted = json.dumps({**({"n": 1} if self.numbered else {}), "format": form})[:-1].encode()
         beginning = self._file.read(len(wanted)) or b""
         if beginning and beginning != wanted:
             raise ValueError(f"a journal must begin with its format; {self.path} does not. Check the path.")
@@ -178,7 +178,7 @@ class Log:
         """Write events down; they are on disk when this returns."""
         self.accept()
         number = self.lines + 1
-        given = [{"n": number + i, **one} for i, one in enumerate(events)] if self._numbered else events
+        given = [{"n": number + i, **one} for i, one in enumerate(events)] if self.numbered else events
         content = b"".join(map(line_of, given))
         size, lines = self._size + len(content), self.lines + len(events)
         try:
@@ -240,6 +240,7 @@ class SnapshotLog:
         self._hold = locked_folder(self.folder)
         self._log: Log | None = None
         self.closed = False  # whether it takes no more events
+        self.number = 0  # how many snapshots were written
         try:
             self.snapshot = self._read()
         except BaseException:
@@ -249,38 +250,32 @@ class SnapshotLog:
     @property
     def is_new(self) -> bool:
         """Whether there is no snapshot yet."""
-        return self._number == 0
+        return self.number == 0
 
     def _read(self) -> dict[str, Any] | None:
         path = self.folder / SNAPSHOT
         if not path.exists():
             if any(path.stat().st_size for path in self.folder.glob("journal-*")):
                 raise ValueError(f"a folder with a journal needs its snapshot; {self.folder} has none. Use a backup.")
-            self._number = 0
             return None
         try:
             snapshot = json.loads(path.read_text(encoding="utf-8"))
             require(isinstance(snapshot, dict), "it is not a mapping")
             # version 0.1.0 wrote no checksum of the whole, only the learner's own
             require(snapshot.get("checksum", checksum(snapshot)) == checksum(snapshot), "its checksum differs")
-            self._number = whole(snapshot["journal"], "the number of a journal", 1)
+            self.number = whole(snapshot["journal"], "the number of a journal", 1)
         except (ValueError, *DAMAGE) as error:
             raise ValueError(f"a snapshot must be whole; {path} is damaged ({reason(error)}). Use a backup.") from None
-        journal = self.folder / _name(self._number)
+        journal = self.folder / _name(self.number)
         if not journal.exists():
             raise ValueError(f"a folder with a snapshot needs its journal; {journal} is missing. Use a backup.")
         self._log = Log(journal, numbered=True, shared=True)
         return snapshot
 
     @property
-    def number(self) -> int:
-        """How many snapshots were written."""
-        return self._number
-
-    @property
     def path(self) -> Path:
         """The file of the log since the last snapshot."""
-        return self.folder / _name(self._number)
+        return self.folder / _name(self.number)
 
     @property
     def events(self) -> list[Event]:
@@ -311,7 +306,7 @@ class SnapshotLog:
 
     def renew(self, snapshot: dict[str, Any]) -> None:
         """Write a snapshot and begin a new log: the snapshot names it, so that a crash in between loses nothing."""
-        number = self._number + 1
+        number = self.number + 1
         content = {"journal": number, **snapshot}
         text = json.dumps({**content, "checksum": checksum(content)}, allow_nan=False) + "\n"
         path = self.folder / _name(number)
@@ -324,15 +319,15 @@ class SnapshotLog:
         except BaseException:
             fresh.close()
             raise
-        old, self._log, self._number = self._log, fresh, number
+        old, self._log, self.number = self._log, fresh, number
         if old is not None:
             old.close()
         self._tidy()
 
     def _tidy(self) -> None:
-        """Remove older journals, and snapshots that a crash has left half written."""
+        """Remove other journals, and snapshots that a crash has left half written."""
         for path in self.folder.iterdir():
-            stale = path.name.startswith("journal-") and path.name != _name(self._number)
+            stale = path.name.startswith("journal-") and path.name != _name(self.number)
             if stale or (path.name.startswith(SNAPSHOT) and path.suffix == ".tmp"):
                 path.unlink(missing_ok=True)
 

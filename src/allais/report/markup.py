@@ -1,4 +1,4 @@
-"""HTML by templates, tables and numbers as text: one environment, which escapes what it is given, and one style sheet.
+"""HTML by templates, and tables and numbers as text; one environment, with autoescape, and one style sheet.
 
 Templates and style sheets lie beside the code that uses them, and are named by their place in the package.
 """
@@ -121,7 +121,7 @@ def static(*files: str) -> Markup:
 
 
 def trusted(text: str) -> Markup:
-    """HTML that was made by us: it is not escaped."""
+    """HTML of our own, which is not escaped."""
     from markupsafe import Markup
 
     return Markup(text)

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -104,7 +104,7 @@ class Measurements:
 
 
 def noise_models(recording: Recording) -> dict[str, ArmNoise]:
-    """What W-OFUL may know about the noise."""
+    """Models of the noise that W-OFUL may be given."""
     return {
         "residuals": residual_noise(recording),
         "roads": road_noise(recording),
@@ -116,25 +116,16 @@ def entrants(recording: Recording, noises: dict[str, ArmNoise], budget: int) -> 
     """Every policy that is compared, and what it knows about the noise."""
     people, baseline = objectives(recording.baseline), recording.baseline
     utility, bounds = people[PEOPLE], Bounded(0.0, math.ceil(recording.delay.max()))
+    residuals, same = noises["residuals"], dict[str, Any](beta=BETA, regularisation=LAMBDA)
     for delta in (PAPER_DELTA, DELTA):
-        noise = noises["residuals"]
-        yield (
-            f"delta {delta:g}",
-            OFUL(noise, delta=delta, beta=BETA, regularisation=LAMBDA, reference=baseline, costs=True),
-        )
+        yield f"delta {delta:g}", OFUL(residuals, delta=delta, reference=baseline, costs=True, **same)
         for name in ("TK 0.61", "TK 0.69"):
-            policy = WOFUL(
-                people[name], noise, delta=delta, beta=BETA, regularisation=LAMBDA, name=f"W-OFUL {name[3:]}"
-            )
+            policy = WOFUL(people[name], residuals, delta=delta, name=f"W-OFUL {name[3:]}", **same)
             yield f"residuals, delta {delta:g}", policy
     for model in ("roads", "normal"):
-        yield (
-            f"{model}, delta {DELTA:g}",
-            WOFUL(utility, noises[model], delta=DELTA, beta=BETA, regularisation=LAMBDA, name="W-OFUL 0.61"),
-        )
-    yield "residuals", LinTS(utility, noises["residuals"], regularisation=LAMBDA, name="LinTS 0.61")
-    linear = LinGapE(utility, noises["residuals"], delta=DELTA, beta=BETA, regularisation=LAMBDA, name="LinGapE 0.61")
-    yield f"residuals, delta {DELTA:g}", linear
+        yield f"{model}, delta {DELTA:g}", WOFUL(utility, noises[model], delta=DELTA, name="W-OFUL 0.61", **same)
+    yield "residuals", LinTS(utility, residuals, regularisation=LAMBDA, name="LinTS 0.61")
+    yield f"residuals, delta {DELTA:g}", LinGapE(utility, residuals, delta=DELTA, name="LinGapE 0.61", **same)
     yield "bounds", UCB1(bounds, reference=baseline, costs=True)
     yield "bounds", WUCB.as_printed(utility, bounds, name="W-UCB 0.61")
     yield "bounds", NPTS(utility, bounds, name="NPTS 0.61")
@@ -218,7 +209,7 @@ def run(
 
 
 USUAL, LONGEST = 250.0, 7200.0  # seconds: what a traveller expects, and what no trip takes
-EAGER = 1e-4  # of the paper's exploration, whose widths are for certainty: here something should happen soon
+EAGER = 1e-4  # of the paper's exploration, whose widths are very careful: here something should happen soon
 
 
 def watch(

@@ -169,7 +169,7 @@ class Clock(NamedTuple):
 class TrafficProblem(Problem):
     """Delays of routes in SUMO, in seconds: costs, so use preferences with `costs=True` and a reference.
 
-    All randomness comes from the generator of a draw, but for the saved states.
+    All randomness comes from the generator of a draw, except for the saved states.
 
     Args:
         network: The roads.
@@ -179,8 +179,8 @@ class TrafficProblem(Problem):
             sends many probes of a route through one long run: much faster, but neighbouring draws correlate.
         seed: The seed of the saved states.
         headway: Seconds between two probes of a stream, on average.
-        cut: Whether a fresh draw whose probe has not arrived at the end counts as cut off (`errors.RunCut`, for a
-            search with `then="at least"`); else another one is sent.
+        cut: Whether a fresh draw whose probe has not arrived at the end counts as censored (`errors.RunCut`, for a
+            search with `then="at least"`); else another probe is sent.
     """
 
     def __init__(

@@ -51,19 +51,17 @@ TWO_ARMS = LinearBandit(np.eye(2), [9.0, 11.0], RARE)
 def run_linear_regret(size: Size, seed: int, done: Done) -> ExperimentResult:
     """Both policies on two problems, each told the distribution of the noise."""
     network, noise = grid_network(), ArmNoise(DISTRIBUTIONS)
+    same: dict[str, Any] = {"delta": DELTA, "regularisation": LAMBDA}
     cases = {
         "two-arms": (
             "two arms, one with a rare loss of 99", TWO_ARMS, PEOPLE,
-            {
-                "OFUL": OFUL(RARE, delta=DELTA, beta=15.0, regularisation=LAMBDA),
-                "W-OFUL": WOFUL(PEOPLE, RARE, delta=DELTA, beta=15.0, regularisation=LAMBDA),
-            },
+            {"OFUL": OFUL(RARE, beta=15.0, **same), "W-OFUL": WOFUL(PEOPLE, RARE, beta=15.0, **same)},
         ),
         "network": (
             "the 3x3 grid network", network, DELAYS,
             {
-                "OFUL": OFUL(noise, delta=DELTA, beta=BETA, regularisation=LAMBDA, reference=USUAL, costs=True),
-                "W-OFUL": WOFUL(DELAYS, noise, delta=DELTA, beta=BETA, regularisation=LAMBDA),
+                "OFUL": OFUL(noise, beta=BETA, reference=USUAL, costs=True, **same),
+                "W-OFUL": WOFUL(DELAYS, noise, beta=BETA, **same),
             },
         ),
     }  # fmt: skip

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from allais._checks import FloatArray, Seed, generator
-from allais.files import DAMAGE, finite, finite_list, reason, require, whole
+from allais.files import finite, finite_list, require, undamaged, whole
 from allais.people.data.choices import Choices
 from allais.people.inference.summary import (
     PopulationTable,
@@ -138,7 +138,7 @@ class Fitted:
 
     @cached_property
     def inference(self) -> Any:
-        """ArviZ's object of a hierarchical fit, also after `load`; None of other fits."""
+        """ArviZ's object of a hierarchical fit, also after `load`; None for other fits."""
         return None if self.chains is None else inference_of(self.family, list(self.people), self.chains)
 
     def log_score(self, choices: Choices) -> float:
@@ -194,14 +194,10 @@ class Fitted:
         document = read_document(Path(path))
         if "fitted" not in document:
             raise ValueError(f"{path} holds a preference that was not fitted. Use Preference.load.")
-        try:
+        with undamaged("a preference file", path):
             family = from_spec(document["family"], trusted)
             require(isinstance(family, Family), "its family is missing")
             return _made(family, document["fitted"])
-        except DAMAGE as error:
-            raise ValueError(
-                f"a preference file must be whole; {path} is damaged ({reason(error)}). Use a backup."
-            ) from None
 
 
 def pooled(family: Family, method: str, people: dict[str, Fitted]) -> Fitted:

@@ -208,7 +208,7 @@ SAID = {
 def groups(choices: Choices, family: Family, *, n_types: int | None = None, seed: Seed = 0) -> Groups:
     """Sort people into types.
 
-    Types are found also where people differ continuously. So one normal population is fitted beside them, and `verdict`
+    Types are found even where people differ continuously. So one normal population is fitted beside them, and `verdict`
     and the text say when it explains the answers as well, or better.
 
     Args:

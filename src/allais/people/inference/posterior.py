@@ -19,7 +19,7 @@ MOVED = 0.95  # stop when this share of the particles has moved at least once
 LEAST_MOVES, MOST_MOVES = 5, 60
 LAST_MOVES = 25  # at least, in the last step: a random walk in four dimensions forgets its start in a dozen
 DIFFERENCES = 0.5  # of the moves are along the difference of two particles
-WHOLE_DIFFERENCE = 0.15  # of these by all of it, from mode to mode
+WHOLE_DIFFERENCE = 0.15  # of these are along all of it, from mode to mode
 BLUR = 0.01  # of a random step is added to a difference, so that no two moves coincide
 HALVINGS = 40  # of the interval in which the next power is sought
 GOOD_SHARE = 0.25  # acceptance rate to which the random walk is scaled
@@ -197,5 +197,5 @@ def updated(belief: Belief, family: Family, last: Choices, every: Choices, rng: 
 
 
 def recomputed(family: Family, every: Choices, n: int, rng: np.random.Generator) -> Belief:
-    """The belief after all answers, from the prior: an answer that was revised leaves no trace."""
+    """The belief after all answers, computed from the prior: the old version of a revised answer leaves no trace."""
     return Belief(smc(Likelihood(family, every).at, family.prior, n, rng)[0], np.zeros(n))

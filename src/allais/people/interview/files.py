@@ -1,12 +1,12 @@
-"""Interviews as files: to go on with, and as a page that a person opens on any device.
+"""Interviews as files: to continue later, and as a page that a person opens on any device.
 
-The first is a preference file that also holds the answers and all that is needed to go on.
+The first is a preference file that also holds the answers and everything that is needed to continue.
 
 The page is one HTML file that needs nothing else. Its questions depend on the answers, and still its script knows no
 preference: the page holds, for people drawn from the prior, how likely each of them takes A in each candidate question.
-The script weighs these people by the answers and asks what tells most: what `Interview` does, over a table. So no
-formula is written twice, any family can be asked about, and the numbers are fitted afterwards by the library, exactly,
-from the answers.
+The script weighs these people by the answers and asks the question with the greatest expected information, as
+`Interview` does, but over a table. So no formula is written twice, any family can be asked about, and the numbers are
+fitted afterwards by the library, exactly, from the answers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 
 from allais._checks import Seed, generator
 from allais._checks import whole as whole_number
-from allais.files import DAMAGE, finite_list, generator_of, plain, reason, require, whole, write_atomically
+from allais.files import finite_list, generator_of, plain, require, undamaged, whole, write_atomically
 from allais.files.log import SnapshotLog
 from allais.learner.choices import NotNow
 from allais.learner.journal import open_folder, whole_snapshot
@@ -111,10 +111,8 @@ def read_interview(path: Path, trust: Sequence[str]) -> Interview:
     document = read_document(path)
     if "interview" not in document:
         raise ValueError(f"{path} holds a preference without an interview. Use Preference.load or Fitted.load.")
-    try:
+    with undamaged("an interview", path):
         return from_content(_family(document["family"], trusted), document["interview"])
-    except DAMAGE as error:
-        raise ValueError(f"an interview must be whole; {path} is damaged ({reason(error)}). Use a backup.") from None
 
 
 def _family(spec: Any, trust: tuple[str, ...]) -> Family:

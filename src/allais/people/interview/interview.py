@@ -118,7 +118,7 @@ class Interview(InterviewView):
             return self._asked[self._out]
         if self.settled:
             raise NotNow(f"the interview is settled after {len(self._told)} answers. Read its preference.")
-        rng = copy.deepcopy(self._rng)  # a call that is broken off changes nothing
+        rng = copy.deepcopy(self._rng)  # an interrupted call changes nothing
         question = self._next(rng.random(DRAWS).tolist())
         self._put_out(question, rng)
         return question
@@ -168,7 +168,7 @@ class Interview(InterviewView):
         """
         id_ = self._id_of(question)
         if id_ != self._out:
-            raise ValueError(f"only a question that is out can be cancelled; {id_} is not. Use revise for answers.")
+            raise ValueError(f"only an outstanding question can be cancelled; {id_} is not. Use revise for answers.")
         self._journal.midway = True
         self._out = None
         self._noted({"cancel": id_})
@@ -231,7 +231,7 @@ class Interview(InterviewView):
     # -- events and files -------------------------------------------------------------------------
 
     def apply(self, event: dict[str, Any]) -> None:
-        """Apply an event: a call that changes an interview, as its folder records it.
+        """Apply an event: a call that changed an interview, as its folder recorded it.
 
         Args:
             event: The event.
@@ -253,9 +253,9 @@ class Interview(InterviewView):
 
     @one_change_at_a_time
     def _repeat(self, question: Question) -> None:
-        """Ask what was asked, with the draws that it took."""
+        """Ask again what was asked, and use up the draws that it took."""
         if self._out is not None or question.id != len(self._asked) + 1:
-            raise ValueError(f"events must repeat to the same questions; number {question.id} does not. Use a backup.")
+            raise ValueError(f"events must replay to the same questions; number {question.id} does not. Use a backup.")
         rng = copy.deepcopy(self._rng)
         rng.random(DRAWS)
         self._put_out(question, rng)
