@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from allais.serve.settings_file import ServerSettings
 from tests.serve.conftest import Caller
 
