@@ -124,15 +124,15 @@ HARD = {
 @pytest.mark.parametrize("evidence", ["auto", Betting()], ids=["chosen", "bets"])
 @pytest.mark.parametrize("problem", HARD)
 def test_answers_are_good_enough(problem, evidence):
-    # delta .01 and 15 runs: 4 wrong ones of a problem have a chance below 2e-5 times 1e-2; none is expected
+    # delta .01 and 8 runs: 4 wrong ones of a problem have a chance below 7e-7; none is expected
     lotteries, tolerance, preference = HARD[problem]
     bandit = Bandit(lotteries)
     values = bandit.true_values(preference)
     policy = TopTwo(preference, Bounded(0, 1), delta=0.01, tolerance=tolerance, evidence=evidence)
-    answers = [best_arm(policy, bandit, seed=seed, max_samples=20_000) for seed in range(15)]
+    answers = [best_arm(policy, bandit, seed=seed, max_samples=20_000) for seed in range(8)]
     wrong = sum(one.settled and values[int(str(one.arm))] < values.max() - tolerance for one in answers)
     assert wrong <= 3
-    assert sum(one.settled for one in answers) >= 12
+    assert sum(one.settled for one in answers) >= 6
 
 
 def test_one_arm_and_sure_arms_are_settled_at_once():

@@ -5,10 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from mcp import Client, StdioServerParameters
-from mcp.client.stdio import stdio_client
 
-from allais.mcp import make_server
 from allais.serve.settings_file import ServerSettings
 from tests.serve.conftest import Caller
 
@@ -33,8 +30,23 @@ budget = 40
 """
 
 
+def client_of(server):
+    from mcp import Client  # here: all workers collect this module, and one of them runs it
+
+    return Client(server)
+
+
+def make_server(*given, **settings):
+    from allais.mcp import make_server as make
+
+    return make(*given, **settings)
+
+
 def started(*words, **environment):
     """A server as an assistant starts it."""
+    from mcp import StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
     source = str(Path(__file__).parents[2] / "src")
     command = ["-m", "allais.cli", "mcp", *words]
     return stdio_client(
@@ -66,7 +78,7 @@ def service(tmp_path_factory):
 
 def test_an_assistant_values_lotteries_and_plans_a_test_over_stdio(service):
     async def run():
-        async with Client(started("--service", str(service.base_url), ALLAIS_KEY=service.key)) as client:
+        async with client_of(started("--service", str(service.base_url), ALLAIS_KEY=service.key)) as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
             assert (await called(client, "show_experiment", experiment="routes"))["outcomes"] == 40
             assert all(tool.annotations.read_only_hint for tool in tools.values())
@@ -92,7 +104,7 @@ def test_an_assistant_values_lotteries_and_plans_a_test_over_stdio(service):
 
 def test_an_assistant_reads_experiments_and_changes_none(service):
     async def run():
-        async with Client(make_server(str(service.base_url), service.key, Path())) as client:
+        async with client_of(make_server(str(service.base_url), service.key, Path())) as client:
             names = {tool.name for tool in (await client.list_tools()).tools}
             assert not names & {"create_experiment", "change_state", "start_search", "stop_search"}
             found = await called(client, "list_experiments")
@@ -124,7 +136,7 @@ def test_with_writes_an_assistant_creates_and_pauses_experiments(service):
 
     async def run():
         server = make_server(str(service.base_url), service.key, allow_writes=True)
-        async with Client(server) as client:
+        async with client_of(server) as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
             assert not tools["create_experiment"].annotations.read_only_hint
             assert (await called(client, "create_experiment", name="mine", settings=settings))["state"] == "running"
@@ -141,7 +153,7 @@ def test_with_writes_an_assistant_runs_a_search_from_a_spec(tmp_path):
     (tmp_path / "wrong.toml").write_text("[problem]\n")
 
     async def run():
-        async with Client(make_server(folder=tmp_path, allow_writes=True)) as client:
+        async with client_of(make_server(folder=tmp_path, allow_writes=True)) as client:
             begun = await called(client, "start_search", spec="search.toml")
             assert begun["state"] == "running"
             found = {"state": "running"}

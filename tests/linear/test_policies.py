@@ -166,7 +166,7 @@ def test_the_exact_stop_holds_for_every_theta_of_the_ellipsoid():
     state, world = rollout.state, rollout.rule.world
     best = recommend(rollout.rule, state)
     reach = radius(world, state)
-    directions = np.random.default_rng(1).normal(size=(2_000, 3))
+    directions = np.random.default_rng(1).normal(size=(400, 3))
     lengths = np.sqrt(np.einsum("ij,jk,ik->i", directions, state.gram, directions))
     arms = noise.of(FEATURES)
     smallest = np.inf

@@ -101,6 +101,7 @@ AFTER_DATABASES = (
     "test_an_experiment_may_only_raise_an_alarm",
     "test_what_is_no_guardrail_is_refused",
     "test_people_keep_their_arm_and_groups_have_their_shares",
+    "test_a_guardrail_that_breaks_ends_a_test_of_two",
     "test_what_is_late_or_lost_is_said_and_withholds_the_verdict_where_groups_differ",
     "test_an_arm_without_outcomes_is_not_decided_and_one_person_is_no_group",
     "test_a_bandit_has_a_verdict_and_a_control_share_with_exact_propensities",

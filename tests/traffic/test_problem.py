@@ -82,8 +82,8 @@ def test_a_stream_gives_as_many_draws_as_asked_and_says_what_it_is(grid):
     demand = replace(grid.demand, vehicles_per_hour=grid.demand.vehicles_per_hour / 4.0)  # SUMO runs as long as it is
     problem = TrafficProblem(grid.network, grid.routes[:2], demand, "stream", headway=20.0)
     assert "stream" in repr(problem)
-    one, same = (problem.draw(1, np.random.default_rng(5), 20) for _ in range(2))
-    assert one.size == 20
+    one, same = (problem.draw(1, np.random.default_rng(5), 12) for _ in range(2))
+    assert one.size == 12
     assert np.array_equal(one, same)
     with pytest.raises(ValueError, match="'fresh' or 'stream'"):
         few(grid, "slow")
