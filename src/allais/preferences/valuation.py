@@ -244,8 +244,8 @@ def is_mean(preference: Preference) -> bool:
     >>> is_mean(expected_value(costs=True)), is_mean(cvar(0.1))
     (True, False)
     """
-    weights = preference.gains, preference.losses
-    return preference.utility is None and all(isinstance(weight, Identity) for weight in weights)
+    undistorted = isinstance(preference.gains, Identity) and isinstance(preference.losses, Identity)
+    return undistorted and preference.utility is None
 
 
 def level_of(preference: Preference) -> float | None:
