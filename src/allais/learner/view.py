@@ -324,12 +324,12 @@ class View:
         >>> learner.why("A28", unit="minutes"), learner.why("A21")
         ('A28 is worth most so far: its mean is 7.5 minutes, by 2 outcomes', 'A21 was never seen')
         """
-        if not self.policy.keeps_outcomes:
+        engine = self._engine
+        if not engine.policy.keeps_outcomes:
             return f"{arm} is the best, or worth trying, by what all arms have shown"
-        own = preference is None and not self._engine.cuts.any
-        view = None if own else self._engine.view_for(preference)
-        values = self.state.memory.value if view is None else view.values()
-        return reading.why(self._engine, arm_of(self._engine, arm), values, preference, unit)
+        view = None if preference is None and not engine.cuts.any else engine.view_for(preference)
+        values = engine.state.memory.value if view is None else view.values()
+        return reading.why(engine, arm_of(engine, arm), values, preference, unit)
 
     @one_at_a_time
     def drift(self) -> dict[Hashable, Drift]:

@@ -68,7 +68,7 @@ def _asked_first(first, state, m, told, any_judged):
     return chosen
 
 
-@kernel
+@late(bool)
 def _asks_again(state, m, told, out, vain):
     """Whether an arm that lacks outcomes is asked again, while others have had more than they needed.
 
