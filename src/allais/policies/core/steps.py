@@ -241,10 +241,10 @@ def has_floor(floor):
     Args:
         floor: The least probability of each arm in play.
     """
-    found = False
-    for least in floor:  # most policies have one number here: this is cheaper than np.any, also to compile
-        found |= least > 0.0
-    return found
+    for least in floor:  # noqa: SIM110  # numba compiles no generator, and np.any as a function of its own
+        if least > 0.0:
+            return True
+    return False
 
 
 @late(int)
@@ -288,11 +288,13 @@ def issue_with_floor(state, arm, floor, wins, u):
         wins: Room for a number per arm.
         u: The uniform draw of this round.
     """
-    if not has_floor(floor):
-        return issue(state, arm)
+    return _issue_again(state, arm, floor, wins, u) if has_floor(floor) else issue(state, arm)
+
+
+@late(int)
+def _issue_again(state, arm, floor, wins, u):
     for k in range(wins.size):
-        wins[k] = 0.0
-    wins[arm] = 1.0  # given the draw that broke a tie
+        wins[k] = k == arm  # given the draw that broke a tie
     v, _ = uniform(stream_of(u))
     return issue_drawn(state, wins, floor, v)
 
