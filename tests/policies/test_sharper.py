@@ -185,8 +185,16 @@ def test_imed_plays_the_least_index():
     assert (index < math.log(10)) == (learner.ask().arm == 1)
 
 
-def test_top_two_stops_only_where_every_split_of_the_exponent_parts_the_arms():
-    rule = TopTwo(PEOPLE, Finite([0, 50]), delta=0.05).rule(2)
+def rests(evidence, beta, y):
+    """What the rival's log ratio must be at the leader's `y`, as docs/theory/best-arm.md has it."""
+    if evidence == "ratios":
+        return beta - y
+    return math.log((1.0 - 0.25 * 0.05 * math.exp(y)) / (0.05 * (0.6 * math.exp(y) + 0.15)))
+
+
+@pytest.mark.parametrize("evidence", ["ratios", "mixed"])
+def test_top_two_stops_only_where_every_split_of_the_exponent_parts_the_arms(evidence):
+    rule = TopTwo(PEOPLE, Finite([0, 50]), delta=0.05, evidence=evidence).rule(2)
 
     def apart(hits, pulls):
         outcomes = [
@@ -197,10 +205,13 @@ def test_top_two_stops_only_where_every_split_of_the_exponent_parts_the_arms():
         for arm in range(2):
             measure(rule.worth, memory, arm)
         certified = parted(rule.band, kept, memory, 0, 1, rule.beta, 0.0, True)
-        splits = np.linspace(math.log(0.1), rule.beta - math.log(0.1), 400)
+        last = rule.beta - math.log(0.1)
+        if evidence == "mixed":  # where the rival's ratio is at its floor
+            last = math.log((20.0 - 0.15 * 0.1) / (0.25 + 0.6 * 0.1))
+        splits = np.linspace(math.log(0.1), last, 400)
         cuts = rule.band.cuts
         return certified, min(
-            ends_of(cuts, memory, 0, y)[0] - ends_of(cuts, memory, 1, rule.beta - y)[1] for y in splits
+            ends_of(cuts, memory, 0, y)[0] - ends_of(cuts, memory, 1, rests(evidence, rule.beta, y))[1] for y in splits
         )
 
     seen = set()

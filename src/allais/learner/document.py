@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from allais.learner import Learner
 
 FORMAT = "allais learner"
+LEFT_OPEN = ("auto", "mixed")  # settings that were left to the library: where values are few, TopTwo says "mixed"
 VERSION = 4  # of a learner with unfinished outcomes; 3 of any other, which 0.2.0 reads, too
 # 1: neither cells nor `exact`, and every outcome was kept. 2: linear policies wrote their scratch, too
 
@@ -381,7 +382,7 @@ def _require_same_policy(folder: Path, learner: Learner, began: dict[str, Any], 
         given["features"] = began.get("features")
     began = as_then(began)
     if isinstance(given, dict):  # what was left to the library goes on as it is there
-        given |= {name: began.get(name) for name, entry in given.items() if entry == "auto"}
+        given |= {name: began.get(name) for name, entry in given.items() if entry in LEFT_OPEN}
     if given not in (began, to_spec(learner.policy)):  # the latter after `widen`
         alike = isinstance(given, dict) and {**given, "features": None} == {**began, "features": None}
         raise ValueError(
