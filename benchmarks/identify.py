@@ -84,7 +84,7 @@ def _cases() -> list[tuple[str, Bandit, Any, int]]:
         ("20 coins, bounds known", coins, Bounded(0, 1), 10),
         ("20 lotteries, values known", twenty_lotteries(0), Finite([0, 1, 3]), 20),
         ("20 other lotteries, values known", twenty_lotteries(3), Finite([0, 1, 3]), 20),
-        ("rare disaster, each arm's values known", disaster, own_values(disaster), 100),
+        ("rare disaster, each arm's values known", disaster, own_values(disaster), 400),
         ("rare disaster, values known", disaster, _all(disaster), 20),
         ("rare jackpot, each arm's values known", jackpot, own_values(jackpot), 100),
         ("rare jackpot, values known", jackpot, _all(jackpot), 20),

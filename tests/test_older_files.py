@@ -27,6 +27,8 @@ FITTED = json.loads((OF_PEOPLE / "expected.json").read_text())
 LEARNERS = sorted(name for name in EXPECTED if name.startswith("learners/"))
 FOLDERS = sorted(name for name in EXPECTED if name.startswith("folder-"))
 
+PEOPLE = allais.Preference(allais.TverskyKahneman(0.61))
+
 
 def require_same(learner, known):
     assert learner.pulls == known["pulls"]
@@ -67,6 +69,15 @@ def test_a_folder_opens_and_goes_on(name, tmp_path):
         assert learner.pulls == pulls
 
 
+def test_a_folder_in_which_top_two_parts_pairs_as_it_did_goes_on_so_with_the_policy_given_again(tmp_path):
+    folder = Path(shutil.copytree(DATA / "folder-toptwo", tmp_path / "folder"))
+    policy = allais.TopTwo(PEOPLE, allais.Finite([0, 2, 10]), delta=0.05)
+    assert policy.evidence == "mixed"
+    with allais.Learner.open(folder, policy, arms=["A21", "A28", "A35"]) as learner:
+        assert learner.policy.evidence == "ratios"
+        require_alive(learner)
+
+
 @pytest.mark.parametrize("name", ["stream-exact.npz", "stream-bounded.npz"])
 def test_a_saved_stream_opens_and_goes_on(name):
     stream = allais.ValueStream.load(DATA / name)
@@ -99,7 +110,6 @@ def test_a_kept_result_of_the_paper_opens():
 
 
 PROBLEM = allais.Bandit([allais.Bernoulli(0.7), allais.Bernoulli(0.5)], arms=["A", "B"])
-PEOPLE = allais.Preference(allais.TverskyKahneman(0.61))
 
 
 @pytest.mark.parametrize(

@@ -194,5 +194,5 @@ def test_what_cannot_bebet_on_is_refused_in_a_sentence():
     learner = WLUCB(expected_value(), Bounded(0, 1), delta=0.1, band=Betting()).start(2, seed=1)
     with pytest.raises(ValueError, match="learns from its own choices only"):
         learner.observe(0, [0.5])
-    with pytest.raises(TypeError, match='evidence must be "auto", "ratios" or Betting'):
+    with pytest.raises(TypeError, match='evidence must be "auto", "mixed", "ratios" or Betting'):
         TopTwo(expected_value(), Bounded(0, 1), delta=0.1, evidence="betting")

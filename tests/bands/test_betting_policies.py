@@ -69,20 +69,22 @@ def test_top_two_takes_ratios_for_few_values_and_bets_for_many(pays):
 
 
 def test_where_values_are_declared_to_be_few_or_bets_do_not_hold_ratios_are_taken_for_good():
-    for preference, rewards in (
-        (PEOPLE, Finite([0, 1])),
-        (PEOPLE, [Finite([0, 1, 2, 3]), Finite([5])]),
-        (quantile(0.9), Bounded(0, 1)),
-        (Preference(SteepMiddle(0.5)), Bounded(0, 1)),
-        (PEOPLE, [SubGaussian(1.0, 2.0), Bounded(0, 1)]),
+    for preference, rewards, taken in (
+        (PEOPLE, Finite([0, 1]), "mixed"),
+        (PEOPLE, [Finite([0, 1, 2, 3]), Finite([5])], "mixed"),
+        (quantile(0.9), Bounded(0, 1), "ratios"),
+        (Preference(SteepMiddle(0.5)), Bounded(0, 1), "ratios"),
+        (PEOPLE, [SubGaussian(1.0, 2.0), Bounded(0, 1)], "ratios"),
     ):
         policy = TopTwo(preference, rewards, delta=0.1)
-        assert policy.evidence == "ratios"
+        assert policy.evidence == taken
         assert policy.open_to_data
     narrow = TopTwo(PEOPLE, Finite([0, 1]), delta=0.1).start(2, seed=1)
     narrow.observe(0, [0.0, 1.0])
     narrow.widen(Bounded(-1, 2))  # the state stays what it is
-    assert narrow.policy.evidence == "ratios"
+    assert narrow.policy.evidence == "mixed"
+    for _ in range(5):
+        narrow.tell(narrow.ask(), 0.5)
     assert not TopTwo(PEOPLE, Finite([0, 1, 2, 3, 4]), delta=0.1).open_to_data
 
 

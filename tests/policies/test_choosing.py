@@ -44,7 +44,7 @@ def test_every_row_of_the_table_is_reached_and_starts(row, case):
 def test_bets_are_for_many_values_and_weights_that_neither_jump_nor_fall():
     made = [allais.recommended("confidence", of, WIDE, delta=0.1) for of in (MEAN, JUMPS, allais.quantile(0.9))]
     made += [allais.recommended("confidence", JUMPS, FEW, delta=0.1)]
-    assert [getattr(one, "evidence", "none") for one in made] == ["auto", "none", "ratios", "ratios"]
+    assert [getattr(one, "evidence", "none") for one in made] == ["auto", "none", "ratios", "mixed"]
     assert allais.recommended("regret", MEAN, TAILS).band == Envelope()
 
 

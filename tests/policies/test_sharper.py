@@ -31,6 +31,8 @@ from allais._kernels import loop
 from allais.bands import KL, Betting, Envelope
 from allais.bands._distribution_bounds import ends_of
 from allais.bands._joint_test import parted
+from allais.bands._wagers import no_wagers
+from allais.bands._wealth import is_parted, note_parted, place_of_leader
 from allais.errors import DominanceWarning
 from allais.numerics.k_inf import QUICK, DistributionOfThree, k_inf_of_three
 from allais.problems import Bandit
@@ -185,8 +187,16 @@ def test_imed_plays_the_least_index():
     assert (index < math.log(10)) == (learner.ask().arm == 1)
 
 
-def test_top_two_stops_only_where_every_split_of_the_exponent_parts_the_arms():
-    rule = TopTwo(PEOPLE, Finite([0, 50]), delta=0.05).rule(2)
+def rests(evidence, beta, y):
+    """What the rival's log ratio must be at the leader's `y`, as docs/theory/best-arm.md has it."""
+    if evidence == "ratios":
+        return beta - y
+    return math.log((1.0 - 0.25 * 0.05 * math.exp(y)) / (0.05 * (0.6 * math.exp(y) + 0.15)))
+
+
+@pytest.mark.parametrize("evidence", ["ratios", "mixed"])
+def test_top_two_stops_only_where_every_split_of_the_exponent_parts_the_arms(evidence):
+    rule = TopTwo(PEOPLE, Finite([0, 50]), delta=0.05, evidence=evidence).rule(2)
 
     def apart(hits, pulls):
         outcomes = [
@@ -197,10 +207,13 @@ def test_top_two_stops_only_where_every_split_of_the_exponent_parts_the_arms():
         for arm in range(2):
             measure(rule.worth, memory, arm)
         certified = parted(rule.band, kept, memory, 0, 1, rule.beta, 0.0, True)
-        splits = np.linspace(math.log(0.1), rule.beta - math.log(0.1), 400)
+        last = rule.beta - math.log(0.1)
+        if evidence == "mixed":  # where the rival's ratio is at its floor
+            last = math.log((20.0 - 0.15 * 0.1) / (0.25 + 0.6 * 0.1))
+        splits = np.linspace(math.log(0.1), last, 400)
         cuts = rule.band.cuts
         return certified, min(
-            ends_of(cuts, memory, 0, y)[0] - ends_of(cuts, memory, 1, rule.beta - y)[1] for y in splits
+            ends_of(cuts, memory, 0, y)[0] - ends_of(cuts, memory, 1, rests(evidence, rule.beta, y))[1] for y in splits
         )
 
     seen = set()
@@ -312,6 +325,26 @@ def test_top_two_keeps_sampling_where_nothing_is_uncertain():
     assert answer.samples <= 50
 
 
+def pairs_apart(own):
+    """Whether a leader was ever parted from a rival, for each pair."""
+    n_arms = own.parted.size
+    places = [place_of_leader(own, leader) for leader in range(n_arms)]
+    return np.array([[is_parted(own, place, rival) for rival in range(n_arms)] for place in places])
+
+
+def test_of_many_leaders_the_latest_ones_are_remembered_and_an_older_file_opens():
+    own, pairs = no_wagers(100), np.zeros((100, 100), dtype=bool)
+    for leader in range(70):
+        for rival in range(leader + 1, 100, 3):
+            note_parted(own, leader, rival)
+            pairs[leader, rival] = True
+    np.testing.assert_array_equal(pairs_apart(own)[10:], pairs[10:])
+    assert not pairs_apart(own)[:10].any()
+    read = own.as_now({"parted": pairs.ravel().tolist()})
+    again = own._replace(leaders=np.array(read["leaders"]), parted=np.array(read["parted"]))
+    np.testing.assert_array_equal(pairs_apart(again), pairs_apart(own))
+
+
 @pytest.mark.parametrize("evidence", [Betting(), "auto"], ids=["bets", "ratios"])
 def test_a_pair_that_was_parted_stays_so_and_samples_go_to_rivals_that_are_left(evidence):
     arms = [Bernoulli(0.9), Bernoulli(0.6), Bernoulli(0.5), Bernoulli(0.3), Bernoulli(0.1)]
@@ -319,13 +352,13 @@ def test_a_pair_that_was_parted_stays_so_and_samples_go_to_rivals_that_are_left(
     run, at_different_times = Rollout(policy, Bandit(arms), np.random.SeedSequence(1)), False
     while not run.stopped:
         state = run.state
-        pulls, parted_before, value = state.memory.pulls.copy(), state.own.parted.copy(), state.memory.value
+        pulls, parted_before, value = state.memory.pulls.copy(), pairs_apart(state.own), state.memory.value
         leader = int(state.own.leading[0]) if evidence != "auto" else int(value.argmax())
         run.run(run.samples + 1)
-        assert not (parted_before & ~run.state.own.parted).any()
+        assert not (parted_before & ~pairs_apart(run.state.own)).any()
         if run.samples > pulls.sum():
             assert not parted_before[leader, int((run.state.memory.pulls - pulls).argmax())]
             at_different_times |= parted_before[0].any()
-    assert run.state.own.parted[0, 1:].all()
+    assert pairs_apart(run.state.own)[0, 1:].all()
     assert at_different_times
     assert run.samples < 1_000  # it is settled

@@ -6,6 +6,7 @@ distribution (docs/theory/best-arm.md). It needs no cuts, and pays for the value
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from allais.preferences import Preference
 from allais.rewards import Finite, Rewards
 
 WHOLE = 0.8  # the share of a pair's ratio that is about distributions as a whole; the rest is about cuts
+TOGETHER, LEADER, RIVAL = 0.6, 0.25, 0.15  # shares of a mixture: the product of both arms' ratios, and each one alone
 TRIED = (0.5, 0.4, 0.6, 0.25, 0.75)  # shares of the exponent to try before a certificate is made
 ASIDE = 4  # outcomes of an arm at most that count for no ratio
 SMALLEST_STEP = 1.0 / 64.0  # in the exponent: finer cells would save less than one sample in 500
@@ -33,6 +35,16 @@ class DistributionRule(NamedTuple):
     cuts: TailRule
     few: Any  # whether an arm is known to have no more values than can be judged as a whole, (n_arms,)
     whole: Any  # whether its distribution can be judged as a whole: its bounds are known, and the weights are monotone
+    leader_alone: float = math.inf  # how far above beta a leader's log ratio must be to part a pair by itself
+    rival_alone: float = math.inf  # the same of a rival
+
+    def mixed(self, rivals: int) -> DistributionRule:
+        """The rule that also parts a pair by either arm's ratio alone; beta is then that of the product's share.
+
+        Only one arm is the best, so its ratio alone is not shared among the leaders that it may be compared with.
+        """
+        leader, rival = math.log(TOGETHER / LEADER), math.log(TOGETHER / RIVAL / rivals)
+        return self._replace(leader_alone=leader, rival_alone=rival)
 
     def kept(self, n_arms: int) -> DistributionKept:
         """No ends are known yet."""
@@ -163,7 +175,17 @@ def _apart(band, kept, memory, leader, rival, beta, tolerance):
     """Whether every pair of distributions that is likely enough leaves the leader ahead, or within the tolerance."""
 
 
+def _rest(band, beta, exponent, of_leader):
+    """What the other arm's log ratio must be to part a pair, given the leader's, or the rival's."""
+
+
+@kernel
+def _rest_of_product(band, beta, exponent, of_leader):
+    return beta - exponent
+
+
 reach = verb(_reach, make=routine)
+rest = verb(_rest, default=_rest_of_product)
 least_exponent = verb(_least_exponent)
 apart = verb(_apart)
 
@@ -187,6 +209,17 @@ def _(band, arm):
     return np.log(0.5 * IDLE) if band.cuts.scale[arm] > 0.0 else np.log(IDLE)
 
 
+@rest.of(DistributionRule)
+def _(band, beta, exponent, of_leader):
+    if band.leader_alone == np.inf:
+        return beta - exponent
+    alone, others = band.leader_alone, band.rival_alone
+    if not of_leader:
+        alone, others = others, alone
+    # M M' + M e^-alone + M' e^-others = e^beta, solved for M'
+    return np.log1p(-np.exp(exponent - beta - alone)) - np.logaddexp(exponent - beta, -beta - others)
+
+
 @routine
 def parted(band, kept, memory, leader, rival, beta, tolerance, whole):
     """Whether every pair of distributions that is likely enough leaves the leader ahead.
@@ -194,19 +227,18 @@ def parted(band, kept, memory, leader, rival, beta, tolerance, whole):
     A certified answer: over a cell [y, y + step] of the leader's exponent, its lower end is taken at
     y + step and the rival's upper end at beta - y.
     """
-    y, last = least_exponent(band, leader), beta - least_exponent(band, rival)
-    if y == 0.0:  # a sure outcome
-        last = 0.0
-    if last == beta:
-        y = beta
+    y, of_rival = least_exponent(band, leader), least_exponent(band, rival)
+    last = 0.0 if y == 0.0 else rest(band, beta, of_rival, False)  # 0: a sure outcome
+    if of_rival == 0.0:
+        y = last
     for k in range(len(TRIED)):  # a split that is open is found soonest where the exponents are alike
         split = y + TRIED[k] * (last - y)
-        if reach(band, kept, memory, leader, rival, split, beta - split, tolerance, whole) > tolerance:
+        if reach(band, kept, memory, leader, rival, split, rest(band, beta, split, True), tolerance, whole) > tolerance:
             return False
     step = 1.0
     while True:
         right = min(y + step, last)
-        if reach(band, kept, memory, leader, rival, right, beta - y, tolerance, whole) <= tolerance:
+        if reach(band, kept, memory, leader, rival, right, rest(band, beta, y, True), tolerance, whole) <= tolerance:
             if right >= last:
                 return True
             y = right

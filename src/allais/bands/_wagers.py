@@ -18,10 +18,9 @@ least wealth over thresholds (`_wealth.py`).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from allais._checks import FloatArray, IntArray
 from allais._kernels import by_reference, kernel, routine
@@ -43,6 +42,7 @@ PART = 0.4  # of the exponent that bets are made for: what one arm of two has to
 AHEAD, LEAST_AHEAD, MOST_AHEAD = 1.6, 1.25, 3.0  # horizons of curves that are not concave, times the samples so far
 SLOWNESS = 1.6  # the power of a half-width that samples grow with: 2 by the spread alone, 1 / 0.6 by unseen tails
 SEEN_TAIL = 3.0  # samples of the tail before the first bet on it
+LEADERS, NEVER = 60, 62  # leaders whose parted rivals are remembered, a bit of an arm's number each; a bit that is 0
 
 
 @by_reference
@@ -75,7 +75,8 @@ class Wagers(NamedTuple):
     aside: FloatArray  # what was told before that was seen, NaN where nothing was; (n_arms, FIRST)
     done: IntArray  # the arm that was found to be the best and 1, or 0; (1,)
     leading: IntArray  # the arm that is to be proven the best, (1,)
-    parted: NDArray[np.bool_]  # whether a leader was ever parted from a rival, (n_arms, n_arms)
+    leaders: IntArray  # that were ever parted from a rival, the latest ones, or -1; (LEADERS,)
+    parted: IntArray  # bit i of an arm: whether the i-th of these leaders was ever parted from it; (n_arms,)
     checked: IntArray  # the leader, if its table was compared with that of every rival, or -1; (1,)
     tails: FloatArray  # scratch: the band of P(Y > node) and P(Y >= node), (n_arms, 2, NODES)
     remainder: FloatArray  # scratch: k, (n_arms, EPOCHS, 2)
@@ -86,6 +87,20 @@ class Wagers(NamedTuple):
     def scratch(self) -> tuple[str, ...]:
         """Parts that are written before they are read: in no file."""
         return "tails", "remainder", "blocks", "guess"
+
+    def of_one_arm(self) -> dict[str, Any]:
+        """What a file of one arm's bets holds: nothing of pairs."""
+        return {name: part for name, part in self._asdict().items() if name not in (*self.scratch, "leaders", "parted")}
+
+    def as_now(self, written: dict[str, Any]) -> dict[str, Any]:
+        """What a file holds; older ones had true or false for each pair of arms."""
+        if "leaders" in written:
+            return written
+        pairs = np.array(written["parted"], dtype=np.bool_).reshape(self.parted.size, self.parted.size)
+        leaders = np.flatnonzero(pairs.any(axis=1))[-LEADERS:]
+        bits = (pairs[leaders] << np.arange(leaders.size, dtype=np.int64)[:, None]).sum(axis=0, dtype=np.int64)
+        room = np.full(LEADERS - leaders.size, -1)
+        return written | {"leaders": np.append(leaders, room).tolist(), "parted": bits.tolist()}
 
 
 def no_wagers(n_arms: int) -> Wagers:
@@ -121,7 +136,8 @@ def no_wagers(n_arms: int) -> Wagers:
         np.full((n_arms, FIRST), np.nan),
         np.zeros(1, dtype=np.int64),
         np.zeros(1, dtype=np.int64),
-        np.zeros((n_arms, n_arms), dtype=np.bool_),
+        np.full(LEADERS, -1, dtype=np.int64),
+        none.copy(),
         np.full(1, -1, dtype=np.int64),
         np.zeros((n_arms, 2, NODES)),
         np.zeros((n_arms, EPOCHS, 2)),

@@ -15,7 +15,7 @@ import numpy as np
 
 from allais._kernels import kernel, routine
 from allais.bands._curves import UP
-from allais.bands._wagers import NODES, RESERVE, place_of
+from allais.bands._wagers import LEADERS, NEVER, NODES, RESERVE, place_of
 
 HORIZONS = 8  # bets for 2^5, 2^7, ... samples: with a bet for half or twice the samples, a tenth of the growth is lost
 SHARES = tuple(1.0 / (1.0 + ((j - 2.0) / 3.0) ** 2) for j in range(HORIZONS))  # odds of each: most for 2^7 to 2^11
@@ -181,3 +181,36 @@ def wealth_and_line(band, own, arm, pulls, side, q, step):
 def log_wealth(band, own, arm, pulls, side, q):
     """log of the wealth against Q >= q, and about its derivative in q."""
     return wealth_and_line(band, own, arm, pulls, side, q, NEAREST * (band.high[arm] - band.low[arm]))
+
+
+# -- pairs ------------------------------------------------------------------------------------------
+
+
+@kernel
+def place_of_leader(own, leader):
+    """Which bit says whether a leader was parted from an arm."""
+    for i in range(LEADERS):
+        if own.leaders[i] == leader:
+            return i
+    return NEVER
+
+
+@kernel
+def is_parted(own, place, rival):
+    """Whether the leader of a bit was ever parted from a rival."""
+    return (own.parted[rival] >> place) & 1 == 1
+
+
+@kernel
+def note_parted(own, leader, rival):
+    """Remember that a leader was parted from a rival; the bit of the leader, which takes that of the oldest one."""
+    place = place_of_leader(own, leader)
+    if place == NEVER:
+        for arm in range(own.parted.size):
+            own.parted[arm] &= ~(np.int64(1) << (LEADERS - 1))
+            own.parted[arm] <<= 1
+        for i in range(LEADERS - 1, 0, -1):
+            own.leaders[i] = own.leaders[i - 1]
+        own.leaders[0], place = leader, 0
+    own.parted[rival] |= np.int64(1) << place
+    return place

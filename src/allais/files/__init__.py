@@ -274,7 +274,12 @@ def whole_list(numbers: Any, what: str, least: int) -> IntArray:
 
 
 def array_like(numbers: Any, target: NDArray[Any], what: str) -> NDArray[Any]:
-    """A list of a file as an array of the kind and the shape that another one has."""
+    """A list of a file as an array of the kind and the shape that another one has; or where it is not 0, and what."""
+    if isinstance(numbers, dict):
+        at, dense = whole_list(numbers["at"], f"a place in {what}", least=0), np.zeros(target.size, target.dtype)
+        require(at.max(initial=-1) < target.size, f"{what} must have {target.size} entries")
+        dense[at] = array_like(numbers["numbers"], dense[at], what)
+        return dense.reshape(target.shape)
     require(isinstance(numbers, list) and len(numbers) == target.size, f"{what} must have {target.size} entries")
     if target.dtype == np.bool_:
         require(all(type(entry) is bool for entry in numbers), f"{what} must be true or false")

@@ -33,7 +33,7 @@ from allais.learner._engine import Engine
 from allais.learner.choices import NotNow, require_plain_names
 from allais.learner.journal import open_folder, whole_snapshot
 from allais.policies.core.base import Policy
-from allais.policies.core.state import saved_parts
+from allais.policies.core.state import saved_parts, since_then
 from allais.problems.base import checked_names
 from allais.samples.cells import RAW_HIGH, RAW_LOW, ROWS, spread_out
 from allais.samples.cuts import Cuts
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from allais.learner import Learner
 
 FORMAT = "allais learner"
+LEFT_OPEN = ("auto", "mixed")  # settings that were left to the library: where values are few, TopTwo says "mixed"
 VERSION = 4  # of a learner with unfinished outcomes; 3 of any other, which 0.2.0 reads, too
 # 1: neither cells nor `exact`, and every outcome was kept. 2: linear policies wrote their scratch, too
 
@@ -80,8 +81,11 @@ def document_of(engine: Engine) -> dict[str, Any]:
     return {**document, "checksum": checksum(document)}
 
 
-def _numbers(array: Any) -> list[Any]:
-    """An array as JSON has it: infinities, which JSON lacks, as strings."""
+def _numbers(array: Any) -> Any:
+    """An array as JSON has it: infinities, which JSON lacks, as strings; a large one that is mostly 0 by its others."""
+    if array.ndim > 2 and np.count_nonzero(array) < array.size / 4:
+        at = np.flatnonzero(array)
+        return {"at": at.tolist(), "numbers": _numbers(array.ravel()[at])}
     return [x if isinstance(x, bool | int) or math.isfinite(x) else str(x) for x in array.ravel().tolist()]
 
 
@@ -151,8 +155,7 @@ def _rebuilt(document: dict[str, Any], trust: Sequence[str]) -> Learner:
             check_moments(spread_out(utility, raw, counts, table), counts, float(mean), float(spread))
     memory = remembered(seen, means, spreads, cells)._replace(limit=engine.state.memory.limit)
     memory.pulls[:] = pulls
-    state, written = engine.state, document["state"]
-    require(isinstance(written, dict), "it has no state")
+    state, written = engine.state, since_then(engine.state, document["state"])
     if policy.own_grows:
         state = state._replace(own=policy.sized_as(state.own, written))
     for name, target in saved_parts(state).items():
@@ -372,7 +375,7 @@ def _require_same_policy(folder: Path, learner: Learner, began: dict[str, Any], 
         given["features"] = began.get("features")
     began = as_then(began)
     if isinstance(given, dict):  # what was left to the library goes on as it is there
-        given |= {name: began.get(name) for name, entry in given.items() if entry == "auto"}
+        given |= {name: began.get(name) for name, entry in given.items() if entry in LEFT_OPEN}
     if given not in (began, to_spec(learner.policy)):  # the latter after `widen`
         alike = isinstance(given, dict) and {**given, "features": None} == {**began, "features": None}
         raise ValueError(

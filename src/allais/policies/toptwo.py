@@ -13,9 +13,10 @@ from allais._checks import FloatArray, IntArray, brief, share
 from allais._kernels import by_reference, kernel, verb
 from allais.bands import Betting
 from allais.bands._joint_ends import MOST
-from allais.bands._joint_test import WHOLE, DistributionRule, apart, distribution_rule
+from allais.bands._joint_test import TOGETHER, WHOLE, DistributionRule, apart, distribution_rule
 from allais.bands._order_statistics import QuantileRule, meeting, quantile_rule
 from allais.bands._wagers import no_wagers
+from allais.bands._wealth import is_parted, note_parted, place_of_leader
 from allais.bands.base import anytime_rule, no_interval, widen
 from allais.policies.core.base import KArmed, Promise, no_worse, setting
 from allais.policies.core.guardrails import Guardrail, guardrails_of, share_of_delta
@@ -32,7 +33,8 @@ from allais.samples.draws import stream_of, uniform
 from allais.samples.memory import Worth
 
 RAREST = 0.1  # of two arms that are compared, each gets this share of samples at least
-AUTO, RATIOS = "auto", "ratios"  # evidence: chosen by what is declared and told first, or likelihood ratios
+AUTO = "auto"  # evidence: chosen by what is declared and told first, or by a function of what was seen:
+BY_RATIOS = MIXED, RATIOS = "mixed", "ratios"
 LOOKS = 128  # it looks whether to stop after every 1 / LOOKS of all samples: a look costs more than a sample
 
 
@@ -43,9 +45,9 @@ def few_values(rewards: Sequence[Rewards]) -> bool:
 
 def evidence_of(name: str, given: Any) -> Betting | str:
     """How pairs are parted: by bets, by likelihood ratios, or by what takes fewer samples."""
-    if isinstance(given, Betting) or (isinstance(given, str) and given in (AUTO, RATIOS)):
+    if isinstance(given, Betting) or (isinstance(given, str) and given in (AUTO, *BY_RATIOS)):
         return given
-    raise TypeError(f'{name} must be "auto", "ratios" or Betting(); got {brief(given)}. Leave it out.')
+    raise TypeError(f'{name} must be "auto", "mixed", "ratios" or Betting(); got {brief(given)}. Leave it out.')
 
 
 @dataclass(frozen=True)
@@ -65,10 +67,10 @@ class TopTwo(KArmed):
         delta: The probability of a wrong recommendation that is allowed, in (0, 1).
         tolerance: How much worse than the best arm the recommendation may be, as a utility; with 0, equal arms are
             never told apart.
-        evidence: How pairs are parted. "auto": by likelihood ratios where values are declared to be few, for
-            percentiles and sub-Gaussian rewards; else by ratios or by bets, as the first outcomes show few values or
-            many. `Betting()` bets in any case. "ratios" never does, and takes outcomes from elsewhere, other
-            preferences and wider bounds.
+        evidence: How pairs are parted. "auto": "mixed" where values are declared to be few, "ratios" for percentiles
+            and sub-Gaussian rewards; else by ratios or by bets, as the first outcomes show few values or many. "ratios"
+            is by the product of both arms' likelihood ratios, "mixed" also by that of one arm alone: both take outcomes
+            from elsewhere, other preferences and wider bounds. `Betting()` bets in any case.
         guardrails: Limits that the answer must keep, a list of `Guardrail`.
 
     >>> from allais import Bandit, best_arm
@@ -96,8 +98,8 @@ class TopTwo(KArmed):
         band = self.evidence if isinstance(self.evidence, Betting) else fitting_band(self.rewards)
         band.rule(self.preference, as_list(self.rewards))
         if self.evidence == AUTO and not self._may_bet:  # for good: another preference or wider bounds change no state
-            object.__setattr__(self, "evidence", RATIOS)
-        if self.evidence != RATIOS:  # bets follow the order of its own choices, for one preference and its bounds
+            object.__setattr__(self, "evidence", MIXED if few_values(as_list(self.rewards)) else RATIOS)
+        if self.evidence not in BY_RATIOS:  # bets follow its own choices, for one preference and its bounds
             object.__setattr__(self, "open_to_data", False)
 
     @property
@@ -123,7 +125,9 @@ class TopTwo(KArmed):
             band = distribution_rule(cuts, self.preference, known)
         beta, log_share = math.log(max(n_arms - 1, 1) / delta), math.log(n_arms / delta)
         ratios = TopTwoRule(worth, band, beta, log_share, self.tolerance, first_pulls(known))
-        if self.evidence == RATIOS:
+        if self.evidence == MIXED and isinstance(band, DistributionRule):
+            return ratios._replace(band=band.mixed(max(n_arms - 1, 1)), beta=beta - math.log(TOGETHER))
+        if self.evidence in BY_RATIOS:
             return ratios
         band = band._replace(few=band.whole)  # no share is left to cuts: bets do better
         whole = TopTwoOnceRule(*ratios._replace(band=band, beta=beta - math.log(WHOLE)))
@@ -131,11 +135,11 @@ class TopTwo(KArmed):
 
     def own(self, n_arms: int) -> Any:
         """What was bet, and with what success; of percentiles, which two are compared."""
-        return duel_of(self.preference) if self.evidence == RATIOS else no_wagers(n_arms)
+        return duel_of(self.preference) if self.evidence in BY_RATIOS else no_wagers(n_arms)
 
     def check_state(self, rule: Any, state: Any) -> None:
         """Refuse bets that point at nothing."""
-        if self.evidence == RATIOS:
+        if self.evidence in BY_RATIOS:
             check_duel(state)
         else:
             check_wagers(state.own, state.asked.size)
@@ -169,11 +173,10 @@ def _all_apart(rule, state, leader, looks):
 
 @kernel
 def _apart_at_once(rule, state, leader, looks):
-    done = looks
     for k in range(state.asked.size):
-        if done and state.eligible[k]:
-            done = apart(rule.band, state.kept, state.memory, leader, k, rule.beta, rule.tolerance)
-    return done
+        if looks and state.eligible[k]:
+            looks = apart(rule.band, state.kept, state.memory, leader, k, rule.beta, rule.tolerance)
+    return looks
 
 
 all_apart = verb(_all_apart, default=_apart_at_once)
@@ -181,23 +184,22 @@ all_apart = verb(_all_apart, default=_apart_at_once)
 
 @all_apart.of(TopTwoOnceRule)
 def _(rule, state, leader, looks):
-    parted, done = state.own.parted, True
+    own, done, place = state.own, True, place_of_leader(state.own, leader)
     for k in range(state.asked.size):
         if not state.eligible[k]:
             continue
-        if looks and not parted[leader, k]:
-            parted[leader, k] = apart(rule.band, state.kept, state.memory, leader, k, rule.beta, rule.tolerance)
-        state.eligible[k] = not parted[leader, k]
-        done = done and parted[leader, k]
+        parted = is_parted(own, place, k)
+        if looks and not parted and apart(rule.band, state.kept, state.memory, leader, k, rule.beta, rule.tolerance):
+            parted, place = True, note_parted(own, leader, k)
+        state.eligible[k] = not parted
+        done = done and parted
     return done
 
 
 @kernel
 def all_parted(rule, state, leader):
     """Whether the leader is parted from every challenger."""
-    told = 0
-    for pulls in state.memory.pulls:
-        told += pulls
+    told = state.memory.pulls.sum()
     looks = told % max(told // LOOKS, 1) == 0
     return all_apart(rule, state, leader, looks) and judged(rule.first, state)
 

@@ -16,6 +16,7 @@ from allais._kernels import kernel, routine, verb
 from allais.bands._curves import DOWN, UP
 from allais.bands._joint_test import DistributionRule, apart, few_each, few_together, has_many, leave_out, set_aside
 from allais.bands._wagers import AT, EPOCHS, FIRST, LOG, RESERVE, RISE, Wagers, begin_epoch, note_outcome
+from allais.bands._wealth import is_parted, note_parted, place_of_leader
 from allais.bands.base import widen
 from allais.bands.betting import BAND, BettingRule, betting_rule, ends_by_bets, log_evidence, look_at
 from allais.policies.core.state import require_place
@@ -71,6 +72,8 @@ def check_wagers(own: Wagers, n_arms: int) -> None:
     require_place("best arm", int(own.done[0]), 0, n_arms)
     require_place("leader", int(own.leading[0]), 0, n_arms - 1)
     require_place("leader", int(own.checked[0]), -1, n_arms - 1)
+    require_place("parted leader", int(own.leaders.min()), -1, n_arms - 1)
+    require_place("parted leader", int(own.leaders.max()), -1, n_arms - 1)
 
 
 @kernel
@@ -128,14 +131,16 @@ def _find(rule, by_bets, state, arm):
     """
     own, leader = state.own, state.own.leading[0]
     every, all_parted = own.checked[0] != leader, True
-    own.checked[0] = leader
+    own.checked[0], place = leader, place_of_leader(own, leader)
     for rival in range(state.asked.size):
-        if rival == leader or not state.active[rival] or own.parted[leader, rival]:
+        if rival == leader or not state.active[rival] or is_parted(own, place, rival):
             continue
+        parted = False
         if every or rival == arm:
             parted = _parted(by_bets, own, leader, rival) or also_parted(rule, state, leader, rival)
-            own.parted[leader, rival] = parted
-        all_parted = all_parted and own.parted[leader, rival]
+            if parted:
+                place = note_parted(own, leader, rival)
+        all_parted = all_parted and parted
     if all_parted:
         own.done[0] = leader + 1
 
@@ -265,8 +270,9 @@ def _(rule, state, arm, utility, raw, ticket):
 def _leader_or_rival(rule, state, leader, u):
     """The leader, or the rival that is hardest to tell from it (docs/theory/betting.md)."""
     down, value = _width(rule, state, leader, DOWN), state.memory.value
+    place = place_of_leader(state.own, leader)
     for arm in range(state.asked.size):
-        state.eligible[arm] = state.eligible[arm] and not state.own.parted[leader, arm]
+        state.eligible[arm] = state.eligible[arm] and not is_parted(state.own, place, arm)
         up = _width(rule, state, arm, UP)
         gap = max(value[leader] - value[arm] + rule.tolerance, 0.0)
         spread = down * down + up * up

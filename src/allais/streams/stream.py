@@ -323,7 +323,7 @@ def stream_document(stream: ValueStream) -> tuple[dict[str, Any], dict[str, Any]
         header["band"] = to_spec(stream.band)
     if isinstance(stream.band, Betting):
         wagers, first, size = stream._wagers, stream._first, stream._first.sizes[0]
-        arrays |= {BETS + name: part for name, part in wagers._asdict().items() if name not in wagers.scratch}
+        arrays |= {BETS + name: part for name, part in wagers.of_one_arm().items()}
         arrays |= {f"{BETS}first": first.utility[0, :size], f"{BETS}counts": first.counts[0, :size]}
     return header, arrays
 
@@ -374,10 +374,9 @@ def _bet_again(stream: ValueStream, arrays: dict[str, Any]) -> None:
     require(((felt >= low) & (felt <= high)).all(), "a first sample lies beyond the bounds")
     stream._betting(stream._bets, stream._wagers, stream._first, felt)
     stream._first.pulls[0] = stream._samples
-    for name, part in stream._wagers._asdict().items():
-        if name not in stream._wagers.scratch:
-            saved = arrays[BETS + name]
-            require(saved.shape == part.shape and saved.dtype == part.dtype, f"{BETS}{name} has another shape")
-            require(bool((np.isnan(saved) == np.isnan(part)).all()), f"{BETS}{name} has no numbers")
-            part[...] = saved
+    for name, part in stream._wagers.of_one_arm().items():
+        saved = arrays[BETS + name]
+        require(saved.shape == part.shape and saved.dtype == part.dtype, f"{BETS}{name} has another shape")
+        require(bool((np.isnan(saved) == np.isnan(part)).all()), f"{BETS}{name} has no numbers")
+        part[...] = saved
     check_wagers(stream._wagers, 1)

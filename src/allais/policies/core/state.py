@@ -69,9 +69,24 @@ def _arrays_of(part: Any) -> dict[str, Any]:
     return {IN_FILES.get(name, name): array for name, array in part._asdict().items() if name not in scratch}
 
 
+def _followed(state: Any) -> Any:
+    """What a band keeps that depends on the order of outcomes, or None."""
+    return getattr(getattr(state, "kept", None), "followed", None)
+
+
+def since_then(state: Any, written: Any) -> dict[str, Any]:
+    """What a file holds of a state, with arrays that older files had in another shape."""
+    if not isinstance(written, dict):
+        raise ValueError("a saved learner must have a state; this one has none. Use a backup.")
+    for part in (_followed(state), getattr(state, "own", None)):
+        if part is not None and hasattr(part, "as_now"):
+            written = part.as_now(written)
+    return written
+
+
 def saved_parts(state: Any) -> dict[str, Any]:
     """The arrays of a state that a file holds besides the memory, by name."""
-    followed = getattr(getattr(state, "kept", None), "followed", None)  # depends on the order of outcomes
+    followed = _followed(state)
     parts: dict[str, Any] = {} if followed is None else _arrays_of(followed)
     for name in state._fields:
         part = getattr(state, name)
