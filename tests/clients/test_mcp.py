@@ -169,6 +169,6 @@ def test_with_writes_an_assistant_runs_a_search_from_a_spec(tmp_path):
             assert wrong["said"].startswith("error: ")
             for outside in ("../search.toml", "/etc/hosts", "none.toml"):
                 assert "a spec is a TOML file within" in await refused(client, "start_search", spec=outside)
-            assert "only a search that runs" in await refused(client, "stop_search", spec="search.toml")
+            assert "only a running search" in await refused(client, "stop_search", spec="search.toml")
 
     asyncio.run(run())

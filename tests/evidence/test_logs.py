@@ -74,7 +74,7 @@ def test_a_target_may_depend_on_the_context_and_draw():
     more, (low, high) = found.difference("by weather", "half")
     assert low < 5.5 < high
     assert more == pytest.approx(values[0] - values[1])
-    with pytest.raises(ValueError, match="a worth is of a target"):
+    with pytest.raises(ValueError, match="only targets and preferences that were evaluated"):
         found.worth("nobody")
 
 

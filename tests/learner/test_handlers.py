@@ -35,7 +35,7 @@ def test_a_handler_that_saves_and_returns_loses_no_outcome(tmp_path):
             learner.tell(learner.ask(), rng.uniform(0, 50))
             told += 1
     signal.setitimer(signal.ITIMER_REAL, 0.0)
-    assert all("must end before the next begins; this one came in the middle" in one for one in refused)
+    assert all("must end before the next begins; this one came during another call" in one for one in refused)
     assert learner.samples == told
     assert learner.snapshot()["state"]["asked"] == list(learner.pulls.values())
     learner.save(tmp_path / "learner.json")

@@ -211,7 +211,7 @@ def test_an_apprentice_with_features_learns_from_what_was_done(calling):
         ({"features": {"soup": {"price": "cheap"}}}, "'price' needs a finite number"),
         ({"features": {"soup": {"price": 1e300}}}, "within 1e+06"),
         ({"features": [[1.0] * 6]}, "by name where there are terms"),
-        ({"allowed": ["curry"]}, "comes with its features"),
+        ({"allowed": ["curry"]}, "come with features"),
         ({"allowed": ["soup", "soup"]}, "distinct"),
         ({"context": [1]}, "context: "),
         ({"features": {"soup": 7}}, "features.arms.soup: "),

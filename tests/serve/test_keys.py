@@ -84,7 +84,7 @@ def test_the_last_key_that_manages_cannot_be_revoked(caller):
     make(caller, expires_in=60.0)
     make(caller, scopes=["read", "decide"])
     refused = caller.delete(f"/v1/keys/{own}")
-    assert (refused.status_code, "this is the last. Make another first" in refused.json()["error"]) == (409, True)
+    assert (refused.status_code, "cannot be revoked. Make another first" in refused.json()["error"]) == (409, True)
     other = make(caller)
     assert caller.delete(f"/v1/keys/{other['id']}").status_code == 204
     assert caller.delete(f"/v1/keys/{own}").status_code == 409

@@ -112,7 +112,7 @@ def test_an_export_with_unfinished_outcomes_is_imported_again_as_it_was(calling)
         body = {name: [json.loads(line)[column] for line in lines] for name, column in columns.items()}
         caller.create("again", **TRIPS)
         wrong = {**body, "at_least": [None] * 12, "at_most": [None] * 12}
-        for other, said in ((wrong, "got none. Say what is known"), ({**body, "at_least": [1.0] * 12}, "and both"),
+        for other, said in ((wrong, "got none. Say what is known"), ({**body, "at_least": [1.0] * 12}, "and bounds"),
                             ({**body, "at_least": [1.0]}, "got 1. Give null"),
                             ({**body, "arms": [*body["arms"][:-1], "A1"]}, "an arm must be one of")):  # fmt: skip
             answer = caller.post("/v1/experiments/again/import", json=other)
@@ -157,7 +157,7 @@ def test_the_page_says_in_words_what_is_unfinished(calling, clocks):  # noqa: F8
             "in seconds, ms, minutes, hours or days; got 'apples'",
         ),
         ({"outcome": "elapsed", "expires_after": 101.0}, "got at least 101"),
-        ({"outcome": "elapsed", "expires_as": 3.0}, "goes without apprentice, terms and expires_as"),
+        ({"outcome": "elapsed", "expires_as": 3.0}, "cannot be combined with apprentice, terms or expires_as"),
         ({"outcome": "elapsed", "policy": {"type": "EXP3"}}, "EXP3 learns from finished outcomes only"),
         ({"expires_as": 101.0}, "101"),
     ],
