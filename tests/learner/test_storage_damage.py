@@ -7,12 +7,10 @@ import sys
 import numpy as np
 import pytest
 
-from allais import (
-    Learner,
-)
-from allais import (
-    settings as _spec,
-)
+from allais import Bounded, Learner, TopTwo, expected_value
+from allais import settings as _spec
+from allais.bands import Betting
+from allais.files import checksum
 from tests.learner.test_storage import HERE, POLICIES, lived_in
 
 # -- damage -------------------------------------------------------------------------------------------
@@ -174,3 +172,20 @@ def test_a_file_that_is_missing_or_a_folder_is_refused(tmp_path):
         Learner.load(tmp_path / "learner.json", trust=HERE)
     with pytest.raises(ValueError, match="folder"):
         Learner.load(tmp_path)
+
+
+def test_large_arrays_that_are_mostly_zeros_are_written_sparsely():
+    learner = TopTwo(expected_value(), Bounded(0, 1), delta=0.1, evidence=Betting()).start(300, seed=1)
+    for _ in range(600):
+        learner.tell(learner.ask(), 0.5)
+    snapshot = json.loads(json.dumps(learner.snapshot()))
+    sparse = [name for name, part in snapshot["state"].items() if isinstance(part, dict)]
+    assert sparse
+    assert snapshot["version"] == 4  # 0.2.0 says: update allais
+    again = Learner.from_snapshot(snapshot)
+    for one, other in zip(learner.state.own, again.state.own, strict=True):
+        np.testing.assert_array_equal(one, other)
+    broken = copy.deepcopy(snapshot)
+    next(broken["state"][name] for name in sparse if broken["state"][name]["at"])["at"][-1] = 10**9
+    with pytest.raises(ValueError, match="must have"):
+        Learner.from_snapshot({**broken, "checksum": checksum(broken)})

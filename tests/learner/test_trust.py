@@ -169,17 +169,6 @@ def put(*path_and_value):
     return change
 
 
-def put_seen(place, value):
-    """An entry of an array that is mostly zeros: a file has where it is not 0, and what it is there."""
-
-    def change(document):
-        seen = document["state"]["seen"]
-        written = dict(zip(seen["at"], seen["numbers"], strict=True)) | {place: value}
-        seen["at"], seen["numbers"] = sorted(written), [written[at] for at in sorted(written)]
-
-    return change
-
-
 SEEN = MOST_SEEN + 1  # where the counts of the first arm begin
 IMPOSSIBLE = {
     "a count is negative": ("W-LUCB", put("arms", 0, "counts", 0, -1)),
@@ -226,8 +215,8 @@ IMPOSSIBLE = {
     "what arms share is not finite": ("W-G", put("state", "cross", 1, "inf")),
     "a spread is negative": ("LinTS", put("state", "gram", 0, -1.0)),
     "a factor is zero": ("LinTS", put("state", "factor", 0, 0.0)),
-    "an estimated arm saw an outcome a negative number of times": ("estimated", put_seen(SEEN, -1.0)),
-    "an estimated arm's outcomes descend": ("estimated", put_seen(0, 1e9)),
+    "an estimated arm saw an outcome a negative number of times": ("estimated", put("state", "seen", SEEN, -1.0)),
+    "an estimated arm's outcomes descend": ("estimated", put("state", "seen", 0, 1e9)),
     "the generator is unknown": ("W-LUCB", put("generator", "bit_generator", "Dice")),
     "the generator is a function": ("W-LUCB", put("generator", "bit_generator", "seed")),
     "the generator's state is too large": ("W-LUCB", put("generator", "uinteger", 10**30)),

@@ -47,8 +47,9 @@ if TYPE_CHECKING:
 
 FORMAT = "allais learner"
 LEFT_OPEN = ("auto", "mixed")  # settings that were left to the library: where values are few, TopTwo says "mixed"
-VERSION = 4  # of a learner with unfinished outcomes; 3 of any other, which 0.2.0 reads, too
+VERSION = 4  # of a learner with unfinished outcomes or sparse arrays; 3 of any other, which 0.2.0 reads, too
 # 1: neither cells nor `exact`, and every outcome was kept. 2: linear policies wrote their scratch, too
+LARGE = 100_000  # entries: an array with more is written sparsely if it is mostly zeros
 
 
 def document_of(engine: Engine) -> dict[str, Any]:
@@ -62,13 +63,15 @@ def document_of(engine: Engine) -> dict[str, Any]:
         seen = {"outcomes": raw.tolist(), "felt": utility.tolist(), "counts": counts.tolist()}
         cells = {"cells": cells_of_arm(state.memory, k).tolist()}
         arms.append({"name": name, "pulls": int(state.memory.pulls[k]), **moments, **seen, **cells})
+    parts = {name: _numbers(part) for name, part in saved_parts(state).items()}
+    newer = engine.cuts.any or any(isinstance(part, dict) for part in parts.values())
     document = {
         "format": FORMAT,
-        "version": VERSION if engine.cuts.any else VERSION - 1,
+        "version": VERSION if newer else VERSION - 1,
         "policy": to_spec(engine.policy),
         "exact": engine.exact,
         "arms": arms,
-        "state": {name: _numbers(part) for name, part in saved_parts(state).items()},
+        "state": parts,
         "drift": {name: _numbers(part) for name, part in engine.watch._asdict().items()},
         "outstanding": sorted(engine.entries(), key=lambda entry: entry[0]),
         "next": engine.next,
@@ -82,8 +85,8 @@ def document_of(engine: Engine) -> dict[str, Any]:
 
 
 def _numbers(array: Any) -> Any:
-    """An array as JSON has it: infinities, which JSON lacks, as strings; a large one that is mostly 0 by its others."""
-    if array.ndim > 2 and np.count_nonzero(array) < array.size / 4:
+    """An array as JSON has it: infinities, which JSON lacks, as strings; of a large sparse one, what is not zero."""
+    if array.size > LARGE and np.count_nonzero(array) < array.size / 4:
         at = np.flatnonzero(array)
         return {"at": at.tolist(), "numbers": _numbers(array.ravel()[at])}
     return [x if isinstance(x, bool | int) or math.isfinite(x) else str(x) for x in array.ravel().tolist()]
