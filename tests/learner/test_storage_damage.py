@@ -46,7 +46,7 @@ def test_flipped_bits_that_break_the_json_or_its_keys_are_refused(text, tmp_path
     rng = np.random.default_rng(1)
     whole, shape = text.encode(), shape_of(json.loads(text))
     broken = 0
-    for _ in range(600):
+    for _ in range(12_000):
         damaged = bytearray(whole)
         damaged[rng.integers(len(damaged))] ^= 1 << rng.integers(8)
         try:
@@ -176,15 +176,13 @@ def test_a_file_that_is_missing_or_a_folder_is_refused(tmp_path):
 
 def test_large_arrays_that_are_mostly_zeros_are_written_sparsely():
     learner = TopTwo(expected_value(), Bounded(0, 1), delta=0.1, evidence=Betting()).start(300, seed=1)
-    for _ in range(600):
+    for _ in range(12_000):
         learner.tell(learner.ask(), 0.5)
     snapshot = json.loads(json.dumps(learner.snapshot()))
     sparse = [name for name, part in snapshot["state"].items() if isinstance(part, dict)]
     assert sparse
     assert snapshot["version"] == 4  # 0.2.0 says: update allais
-    again = Learner.from_snapshot(snapshot)
-    for one, other in zip(learner.state.own, again.state.own, strict=True):
-        np.testing.assert_array_equal(one, other)
+    assert json.loads(json.dumps(Learner.from_snapshot(snapshot).snapshot())) == snapshot
     broken = copy.deepcopy(snapshot)
     next(broken["state"][name] for name in sparse if broken["state"][name]["at"])["at"][-1] = 10**9
     with pytest.raises(ValueError, match="must have"):
