@@ -52,7 +52,7 @@ def test_the_demonstration_leaves_nothing_behind(tmp_path):
         [sys.executable, "-m", "allais.cli", "serve", "--demo", "--port", "0"],
         cwd=tmp_path, env={**os.environ, "TMPDIR": str(tmp_path)}, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
-    assert any("Serving 1 experiment" in line for line in process.stdout)
+    assert any("Serving 1 experiment from" in line for line in process.stdout)
     assert list(tmp_path.iterdir())
     process.terminate()
     process.communicate()

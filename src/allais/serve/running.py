@@ -108,7 +108,8 @@ def serve(settings: ServerSettings, say: Callable[[str], None], *, demo: bool = 
             travellers.append(Travellers(address, key))
             travellers[0].start()
         serving.append(address)
-        say(f"Serving {len(service.experiments)} experiments from {service.database.shown} at {address}")
+        many = len(service.experiments)
+        say(f"Serving {many} experiment{'s' * (many != 1)} from {service.database.shown} at {address}")
 
     app = make_app(settings, started)
     config = config_for(app, settings.limits)
