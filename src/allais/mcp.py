@@ -162,7 +162,7 @@ class Readings:
         """
         about = await self.show_experiment(experiment)
         text = str(await self._client.call("GET", f"{_path(experiment)}/export"))
-        rows = [json.loads(line) for line in text.splitlines()]
+        rows = [json.loads(line) for line in text.split("\n") if line]
         outcomes = [row["outcome"] for row in rows if row["arm"] == arm and row["outcome"] is not None]
         if not outcomes:
             raise ValueError(f"a plan needs outcomes of the control; {arm!r} of {experiment!r} has none. Name another.")

@@ -228,3 +228,10 @@ def test_a_wrong_line_is_refused_with_its_number(line, sentence, tmp_path):
     path.write_text(json.dumps({"person": "a", "options": [1, 2], "chosen": 0}) + "\n" + line + "\n")
     with pytest.raises(ValueError, match=sentence):
         Choices.read(path)
+
+
+def test_a_name_may_hold_a_separator_that_is_no_end_of_a_line(tmp_path):
+    path = tmp_path / "answers.jsonl"  # as JSON.stringify writes U+2028
+    answers = [{"person": "Ann\u2028Lee", "options": [1, 2], "chosen": k} for k in (0, 1)]
+    path.write_text("\r\n".join(json.dumps(one, ensure_ascii=False) for one in answers), encoding="utf-8")
+    assert Choices.read(path).people == ("Ann\u2028Lee",)

@@ -255,7 +255,7 @@ def line_of(text: str, place: Place) -> int:
     table: Place = ()
     listed: dict[Place, int] = {}
     best, line = 0, 1
-    for number, content in enumerate(text.splitlines(), start=1):
+    for number, content in enumerate(text.split("\n"), start=1):
         header = re.match(r"\s*\[([^\[\]]+)\]", content)
         item = re.match(r"\s*\[\[([^\[\]]+)\]\]", content)
         key = re.match(r"\s*([\w.\-\"]+)\s*=", content)

@@ -177,7 +177,7 @@ def read_lines(path: Path) -> dict[str, Any]:
     """The columns of a file's answers: one per line, or a list called "answers". Other keys are ignored."""
     content = text_of(path, "choices are")
     listed = _listed(content)
-    found = content.splitlines() if listed is None else listed
+    found = content.split("\n") if listed is None else listed  # a text may hold other ends of lines
     built = Rows(where=by_row if listed is not None else by_line(range(1, len(found) + 1)))
     for row, told in enumerate(found, start=1):
         if listed is not None or told.strip():
