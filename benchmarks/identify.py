@@ -39,7 +39,7 @@ DELTA = 0.05
 
 
 def run() -> str:
-    return f"## The best arm\n\n{_confidence()}\n\n{by_bets()}\n\n{_budgets()}"
+    return f"## The best arm\n\n{_confidence()}\n\n{by_bets()}\n\n{_errors()}\n\n{_budgets()}"
 
 
 # -- at a confidence --------------------------------------------------------------------------------
@@ -133,6 +133,28 @@ def by_bets() -> Table:
         ratio = f"{taken[2].mean() / better.mean():.2f} ± {error_of(taken[2] - better) / better.mean():.2f}"
         wrong = ", ".join(f"{one.error_rate[-1]:.2f}" for one in found)
         table.add(name, *map(with_error, taken), ratio, str(runs), wrong)
+    return table
+
+
+ERROR_RUNS, ERROR_DELTA, ERROR_MOST = 1_000, 0.1, 20_000
+SMALL = ("each arm's values known", "Setup(*), values known", "20 coins, values known")  # where runs are short
+
+
+def near_tie() -> Bandit:
+    """Four coins, of which the second is better than the first by next to nothing."""
+    return Bandit([Bernoulli(p) for p in (0.5, 0.5002, 0.45, 0.45)])
+
+
+def _errors() -> Table:
+    """How often top-two settles on a wrong arm where values are declared, so that it remembers what it parted."""
+    table = Table(f"top-two, values known, delta = {ERROR_DELTA:g}", "samples", "settled", "runs", "settled and wrong")
+    cases = [case[:3] for case in _cases() if case[0].endswith(SMALL)]
+    for name, problem, rewards in [*cases, ("four coins, a near tie", near_tie(), Finite([0, 1]))]:
+        policy = TopTwo(BOTH, rewards, delta=ERROR_DELTA)
+        found = played(policy, problem, ERROR_MOST, ERROR_RUNS, seed=2)
+        values, settled = problem.true_values(BOTH), found.samples < ERROR_MOST
+        wrong = (settled & (values[found.recommended[:, -1]] < values.max())).astype(float)
+        table.add(name, with_error(found.samples), f"{settled.sum():,}", f"{ERROR_RUNS:,}", f"{wrong.mean():.3f}")
     return table
 
 

@@ -30,7 +30,7 @@ MINUTES = Preference(Identity(), costs=True)
 EXCLUDE = Failures(then="exclude")
 PROVEN = [
     WLUCB(MINUTES, Bounded(0, 60), delta=0.05),
-    TopTwo(MINUTES, Finite([10, 25, 60]), delta=0.05),
+    TopTwo(MINUTES, Finite([10, 25, 60]), delta=0.001),
     WLUCB(Preference(TverskyKahneman(0.61), reference=20, costs=True), Bounded(0, 60), delta=0.05, tolerance=1.0),
 ]
 OTHERS = [

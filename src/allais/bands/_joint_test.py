@@ -78,11 +78,16 @@ class DistributionKept(NamedTuple):
     aside: FloatArray  # outcomes that count for no ratio, NaN where there are none; (n_arms, ASIDE)
 
 
+def few_values(rewards: Sequence[Rewards]) -> bool:
+    """Whether every arm is known to have so few values that its distribution can be judged as a whole."""
+    return all(isinstance(known, Finite) and len(known.values) <= MOST for known in rewards)
+
+
 def distribution_rule(cuts: Any, preference: Preference, rewards: Sequence[Rewards]) -> DistributionRule:
     """The rule for a band on cuts and the rewards of each arm."""
     monotone = preference.gains.is_monotone and preference.losses.is_monotone
     whole = monotone & np.isfinite(cuts.high)
-    few = [isinstance(known, Finite) and len(known.values) <= MOST for known in rewards]
+    few = [few_values([known]) for known in rewards]
     return DistributionRule(cuts, np.array(few) & whole, whole)
 
 

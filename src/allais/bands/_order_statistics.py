@@ -9,12 +9,12 @@ every x whose count may be; its ends are two order statistics (docs/theory/bands
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy  # its parts are loaded when they are used
 
-from allais._checks import FloatArray
+from allais._checks import FloatArray, IntArray
 from allais._kernels import by_reference, kernel, routine
 from allais.bands._distribution_bounds import TailEnds, ends_of, forget_ends, kept_ends
 from allais.bands._joint_test import apart, least_exponent, parted, reach
@@ -87,6 +87,21 @@ def quantile_rule(preference: Preference, rewards: Sequence[Rewards], *, always:
     supports, strength = Supports(ends[:, 0].copy(), ends[:, 1].copy()), SPREAD / min(tau, 1.0 - tau)
     below = float(scipy.special.betainc(strength * tau, strength * (1.0 - tau), tau))
     return QuantileRule(tau, strength, max(below, 1.0 - below), supports, always, Pairs(tilts(tau, None)))
+
+
+@by_reference
+class Duel(NamedTuple):
+    """Which two percentiles are compared: it is looked for anew now and then."""
+
+    pair: IntArray  # the leader and its rival, and at how many samples they are looked for again; (3,)
+    chance: FloatArray  # of a sample of the leader, (1,)
+
+
+def duel_of(preference: Preference) -> Any:
+    """What is remembered of the pair that is compared; nothing where half-intervals say it."""
+    if level_of(preference) is None:
+        return ()
+    return Duel(np.array([-1, -1, 0], dtype=np.int64), np.zeros(1))
 
 
 # -- compiled -------------------------------------------------------------------------------------

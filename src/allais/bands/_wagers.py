@@ -103,6 +103,23 @@ class Wagers(NamedTuple):
         return written | {"leaders": np.append(leaders, room).tolist(), "parted": bits.tolist()}
 
 
+@by_reference
+class Parted(NamedTuple):
+    """Which pairs were ever parted, where nothing is bet; as in `Wagers`."""
+
+    leaders: IntArray
+    parted: IntArray
+
+    def as_now(self, written: dict[str, Any]) -> dict[str, Any]:
+        """What a file holds; older ones remembered no pairs."""
+        return {name: part.tolist() for name, part in self._asdict().items()} | written
+
+
+def none_parted(n_arms: int) -> Parted:
+    """No pair has been parted yet."""
+    return Parted(np.full(LEADERS, -1, dtype=np.int64), np.zeros(n_arms, dtype=np.int64))
+
+
 def no_wagers(n_arms: int) -> Wagers:
     """Nothing has been bet yet."""
     table = np.zeros((n_arms, 2, 4, POINTS))

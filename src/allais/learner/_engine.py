@@ -26,7 +26,7 @@ from allais.learner.unfinished import lapse
 from allais.learner.views import PreferenceView, SharedView, remeasure, room_check, verbs_for
 from allais.policies.core.base import Policy
 from allais.policies.core.guardrails import AGAIN, feasibility_of
-from allais.policies.core.state import no_such_arm, started
+from allais.policies.core.state import no_such_arm, reopen, started
 from allais.policies.core.verbs import SETTLED, WAITING
 from allais.preferences import Preference
 from allais.rewards import Rewards
@@ -266,6 +266,7 @@ class Engine:
         done, inside, size, guard = 0, False, len(outcomes), self.guard
         self.others.forget()
         guard.midway = True
+        reopen(self.policy, self.state)
         while done < size:
             try:
                 while done < size:
@@ -392,8 +393,7 @@ class Engine:
     def lay_out(self) -> None:
         """Lay the memory out as a file will, so that learner and file continue identically to the last bit."""
         if self.state.memory.in_trees.any():
-            state = self.state._replace(memory=laid_out(self.state.memory))
-            self.adopt(self.policy, self.names, self.rule, state)
+            self.adopt(self.policy, self.names, self.rule, self.state._replace(memory=laid_out(self.state.memory)))
 
     def new_view(self, preference: Preference) -> PreferenceView:
         """The arms for somebody who has no view of them yet."""

@@ -20,7 +20,7 @@ from allais.learner.unfinished import checked_cut, lapse, require_cuts
 from allais.learner.views import remeasure, same_utility, with_utilities
 from allais.policies.core.base import Policy
 from allais.policies.core.knowledge import RewardsOfArms, check_settings
-from allais.policies.core.state import extended, started
+from allais.policies.core.state import extended, reopen, started
 from allais.preferences import Preference
 from allais.problems.base import checked_names
 from allais.rewards import Rewards, covers
@@ -313,6 +313,7 @@ def forget(engine: Engine, arm: Hashable, reward: float) -> Event:
         engine.guard.midway = False
         raise ValueError(f"only an outcome that was seen can be forgotten; {reward!r} of {arm!r} was not. Check it.")
     engine.state.asked[k] -= 1
+    reopen(engine.policy, engine.state)
     if isinstance(getattr(engine.state, "lifetimes", None), Lifetimes):
         without_outcome(engine.state.lifetimes, k, outcome)
     remeasure(engine.rule, engine.state, k)
@@ -376,8 +377,10 @@ def change_preference(engine: Engine, preference: Preference) -> Event:
 def _go_on(engine: Engine, policy: Policy, memory: Memory) -> None:
     """Take over the settings of another policy over the same arms."""
     rule, fresh = started(policy, len(engine.names))  # refuses what does not fit
-    kept = {"kept": fresh.kept} if hasattr(fresh, "kept") else {}
-    engine.adopt(policy, engine.names, rule, engine.state._replace(memory=memory, **kept))
+    old, kept = engine.state, {"kept": fresh.kept} if hasattr(fresh, "kept") else {}
+    if hasattr(old, "own"):
+        kept["own"] = policy.reopened(old.own, len(engine.names))
+    engine.adopt(policy, engine.names, rule, old._replace(memory=memory, **kept))
 
 
 def _memory_for(engine: Engine, preference: Preference) -> Memory:

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 from allais._checks import brief, nearest, whole
 from allais.bands import Envelope
+from allais.bands._joint_test import few_values
 from allais.policies.contextual import ContextualNPTS
 from allais.policies.core.base import Policy
 from allais.policies.core.knowledge import RewardsOfArms, as_list, check_settings
 from allais.policies.npts import NPTS
 from allais.policies.screening import PairwiseScreening
-from allais.policies.toptwo import PatientTopTwo, TopTwo, few_values
+from allais.policies.toptwo import PatientTopTwo, TopTwo
 from allais.policies.wlucb import WLUCB
 from allais.policies.wocba import WOCBA
 from allais.policies.wsr import PatientRejects

@@ -9,13 +9,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from allais._checks import FloatArray, IntArray, brief, share
-from allais._kernels import by_reference, kernel, verb
+from allais._checks import brief, share
+from allais._kernels import kernel, verb
 from allais.bands import Betting
-from allais.bands._joint_ends import MOST
-from allais.bands._joint_test import TOGETHER, WHOLE, DistributionRule, apart, distribution_rule
-from allais.bands._order_statistics import QuantileRule, meeting, quantile_rule
-from allais.bands._wagers import no_wagers
+from allais.bands._joint_test import TOGETHER, WHOLE, DistributionRule, apart, distribution_rule, few_values
+from allais.bands._order_statistics import Duel, QuantileRule, duel_of, meeting, quantile_rule
+from allais.bands._wagers import Parted, no_wagers, none_parted
 from allais.bands._wealth import is_parted, note_parted, place_of_leader
 from allais.bands.base import anytime_rule, no_interval, widen
 from allais.policies.core.base import KArmed, Promise, no_worse, setting
@@ -24,11 +23,10 @@ from allais.policies.core.knowledge import as_list, first_pulls, fitting_band
 from allais.policies.core.state import require_place
 from allais.policies.core.steps import issue, judged, pick_highest, survey
 from allais.policies.core.verbs import SETTLED, bracket, choose, exponent
-from allais.policies.wagers import EitherRule, WagerRule, check_wagers, wager_rule
+from allais.policies.wagers import EitherRule, WagerRule, check_parted, check_wagers, wager_rule
 from allais.policies.wsr import floor_of_budget, more_than_arms, spent, whole_budget
-from allais.preferences import Preference
 from allais.preferences.named import level_of
-from allais.rewards import Finite, Rewards, SubGaussian
+from allais.rewards import SubGaussian
 from allais.samples.draws import stream_of, uniform
 from allais.samples.memory import Worth
 
@@ -36,11 +34,6 @@ RAREST = 0.1  # of two arms that are compared, each gets this share of samples a
 AUTO = "auto"  # evidence: chosen by what is declared and told first, or by a function of what was seen:
 BY_RATIOS = MIXED, RATIOS = "mixed", "ratios"
 LOOKS = 128  # it looks whether to stop after every 1 / LOOKS of all samples: a look costs more than a sample
-
-
-def few_values(rewards: Sequence[Rewards]) -> bool:
-    """Whether every arm is known to have so few values that its distribution can be judged as a whole."""
-    return all(isinstance(known, Finite) and len(known.values) <= MOST for known in rewards)
 
 
 def evidence_of(name: str, given: Any) -> Betting | str:
@@ -69,8 +62,9 @@ class TopTwo(KArmed):
             never told apart.
         evidence: How pairs are parted. "auto": "mixed" where values are declared to be few, "ratios" for percentiles
             and sub-Gaussian rewards; else by ratios or by bets, as the first outcomes show few values or many. "ratios"
-            is by the product of both arms' likelihood ratios, "mixed" also by that of one arm alone: both take outcomes
-            from elsewhere, other preferences and wider bounds. `Betting()` bets in any case.
+            is by the product of both arms' likelihood ratios, "mixed" also by that of one arm alone, and remembers what
+            it parted: both take outcomes from elsewhere, other preferences and wider bounds, after which "mixed" parts
+            pairs anew. `Betting()` bets in any case.
         guardrails: Limits that the answer must keep, a list of `Guardrail`.
 
     >>> from allais import Bandit, best_arm
@@ -126,7 +120,8 @@ class TopTwo(KArmed):
         beta, log_share = math.log(max(n_arms - 1, 1) / delta), math.log(n_arms / delta)
         ratios = TopTwoRule(worth, band, beta, log_share, self.tolerance, first_pulls(known))
         if self.evidence == MIXED and isinstance(band, DistributionRule):
-            return ratios._replace(band=band.mixed(max(n_arms - 1, 1)), beta=beta - math.log(TOGETHER))
+            mixed = ratios._replace(band=band.mixed(max(n_arms - 1, 1)), beta=beta - math.log(TOGETHER))
+            return TopTwoOnceRule(*mixed)
         if self.evidence in BY_RATIOS:
             return ratios
         band = band._replace(few=band.whole)  # no share is left to cuts: bets do better
@@ -134,12 +129,22 @@ class TopTwo(KArmed):
         return EitherRule(worth, band, whole, by_bets(1.0), by_bets(1.0 - WHOLE), log_share + math.log(2.0))
 
     def own(self, n_arms: int) -> Any:
-        """What was bet, and with what success; of percentiles, which two are compared."""
-        return duel_of(self.preference) if self.evidence in BY_RATIOS else no_wagers(n_arms)
+        """What was bet, and with what success; which pairs were parted; of percentiles, which two are compared."""
+        if self.evidence not in BY_RATIOS:
+            return no_wagers(n_arms)
+        whole = self.evidence == MIXED and level_of(self.preference) is None
+        return none_parted(n_arms) if whole else duel_of(self.preference)
+
+    def reopened(self, own: Any, n_arms: int) -> Any:
+        """Pairs that were parted are to be parted anew."""
+        fresh = self.own(n_arms)
+        return fresh if isinstance(own, Parted) or type(own) is not type(fresh) else own
 
     def check_state(self, rule: Any, state: Any) -> None:
         """Refuse bets that point at nothing."""
-        if self.evidence in BY_RATIOS:
+        if isinstance(state.own, Parted):
+            check_parted(state.own, state.asked.size)
+        elif self.evidence in BY_RATIOS:
             check_duel(state)
         else:
             check_wagers(state.own, state.asked.size)
@@ -157,7 +162,7 @@ class TopTwoRule(NamedTuple):
 
 
 class TopTwoOnceRule(NamedTuple):
-    """The same, where a pair that was parted once stays so, and only rivals that are left take samples (`Wagers`)."""
+    """The same, where a pair that was parted once stays so, and only rivals that are left take samples (`Parted`)."""
 
     worth: Worth
     band: Any
@@ -184,15 +189,18 @@ all_apart = verb(_all_apart, default=_apart_at_once)
 
 @all_apart.of(TopTwoOnceRule)
 def _(rule, state, leader, looks):
-    own, done, place = state.own, True, place_of_leader(state.own, leader)
+    done, place, new = True, place_of_leader(state.own, leader), state.score
     for k in range(state.asked.size):
-        if not state.eligible[k]:
-            continue
-        parted = is_parted(own, place, k)
-        if looks and not parted and apart(rule.band, state.kept, state.memory, leader, k, rule.beta, rule.tolerance):
-            parted, place = True, note_parted(own, leader, k)
-        state.eligible[k] = not parted
-        done = done and parted
+        new[k] = 0.0
+        if not state.eligible[k] or is_parted(state.own, place, k):
+            state.eligible[k] = False
+        elif looks and apart(rule.band, state.kept, state.memory, leader, k, rule.beta, rule.tolerance):
+            state.eligible[k], new[k] = False, 1.0
+        else:
+            done = False
+    for k in range(state.asked.size):  # only with a choice: to ask in vain changes nothing, since no event tells of it
+        if new[k] > 0.0 and not done:
+            note_parted(state.own, leader, k)
     return done
 
 
@@ -202,21 +210,6 @@ def all_parted(rule, state, leader):
     told = state.memory.pulls.sum()
     looks = told % max(told // LOOKS, 1) == 0
     return all_apart(rule, state, leader, looks) and judged(rule.first, state)
-
-
-@by_reference
-class Duel(NamedTuple):
-    """Which two percentiles are compared: it is looked for anew after every 1 / LOOKS of all samples."""
-
-    pair: IntArray  # the leader and its rival, and at how many samples they are looked for again; (3,)
-    chance: FloatArray  # of a sample of the leader, (1,)
-
-
-def duel_of(preference: Preference) -> Any:
-    """What is remembered of the pair that is compared; nothing where half-intervals say it."""
-    if level_of(preference) is None:
-        return ()
-    return Duel(np.array([-1, -1, 0], dtype=np.int64), np.zeros(1))
 
 
 def check_duel(state: Any) -> None:
@@ -308,7 +301,7 @@ def _(rule, state, u):
     return issue(state, arm)
 
 
-@exponent.of(TopTwoRule)
+@exponent.of(TopTwoRule, TopTwoOnceRule)
 def _(rule, state):
     return rule.log_share
 

@@ -15,7 +15,7 @@ import numpy as np
 from allais._kernels import kernel, routine, verb
 from allais.bands._curves import DOWN, UP
 from allais.bands._joint_test import DistributionRule, apart, few_each, few_together, has_many, leave_out, set_aside
-from allais.bands._wagers import AT, EPOCHS, FIRST, LOG, RESERVE, RISE, Wagers, begin_epoch, note_outcome
+from allais.bands._wagers import AT, EPOCHS, FIRST, LOG, RESERVE, RISE, Parted, Wagers, begin_epoch, note_outcome
 from allais.bands._wealth import is_parted, note_parted, place_of_leader
 from allais.bands.base import widen
 from allais.bands.betting import BAND, BettingRule, betting_rule, ends_by_bets, log_evidence, look_at
@@ -72,6 +72,11 @@ def check_wagers(own: Wagers, n_arms: int) -> None:
     require_place("best arm", int(own.done[0]), 0, n_arms)
     require_place("leader", int(own.leading[0]), 0, n_arms - 1)
     require_place("leader", int(own.checked[0]), -1, n_arms - 1)
+    check_parted(own, n_arms)
+
+
+def check_parted(own: Parted | Wagers, n_arms: int) -> None:
+    """Refuse saved pairs of arms that do not exist."""
     require_place("parted leader", int(own.leaders.min()), -1, n_arms - 1)
     require_place("parted leader", int(own.leaders.max()), -1, n_arms - 1)
 

@@ -144,7 +144,7 @@ class BestArm:
 
     >>> problem = Bandit([Bernoulli(0.9), Bernoulli(0.2)], arms=["A21", "A28"])
     >>> print(best_arm(TopTwo(expected_value(), Finite([0, 1]), delta=0.05), problem, seed=1))
-    'A21' (settled at delta = 0.05, mean 1, 19 samples)
+    'A21' (settled at delta = 0.05, mean 1, 20 samples)
     """
 
     arm: Hashable

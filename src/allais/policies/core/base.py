@@ -208,6 +208,15 @@ class Policy(ABC):
         """What the algorithm remembers besides outcomes and asks: a NamedTuple of arrays, which files hold by name."""
         return ()
 
+    def reopened(self, own: Any, n_arms: int) -> Any:
+        """What the algorithm remembers after `observe`, `forget`, `widen` or `change_preference`: all, by default.
+
+        Args:
+            own: What it remembered.
+            n_arms: The number of arms.
+        """
+        return own
+
     @property
     def own_grows(self) -> bool:
         """Whether what it remembers may need more room as it goes: the verb `lacks_room` says when."""

@@ -105,6 +105,13 @@ def extended(old: Any, new: Any) -> Any:
     return type(new)(*(extended(a, b) for a, b in zip(old, new, strict=True))) if hasattr(new, "_fields") else new
 
 
+def reopen(policy: Any, state: Any) -> None:
+    """Have a policy take back, in place, what it concluded for good."""
+    own = getattr(state, "own", None)
+    if (fresh := policy.reopened(own, state.asked.size)) is not own:
+        extended(fresh, own)
+
+
 def started(policy: Any, n_arms: int, rule: Any = None) -> tuple[Any, Any]:
     """A policy's rule and state for a number of arms, or an error where an array has no entry for one of them.
 
