@@ -20,7 +20,7 @@ from allais._checks import number
 from allais._kernels import bound, compiled_for, held
 from allais._system.locks import Guard
 from allais.files import Damaged
-from allais.learner.choices import Choice, NotNow, require_own
+from allais.learner.choices import Choice, NotNow, no_arm, require_own, why_too_large
 from allais.learner.reading import Others, someone
 from allais.learner.unfinished import lapse
 from allais.learner.views import PreferenceView, SharedView, remeasure, room_check, verbs_for
@@ -90,6 +90,13 @@ class Engine:
         engine.__dict__.update({"cuts": Cuts(), **contents}, guard=guard, others=Others())
         engine.hold(engine.rule, engine.state)
         return engine
+
+    def arm_of(self, name: Hashable) -> int:
+        """An arm by its name."""
+        try:
+            return self.index[name]
+        except (KeyError, TypeError):
+            raise ValueError(no_arm(self.names, name)) from None
 
     # -- choosing ---------------------------------------------------------------------------------
 
@@ -339,22 +346,13 @@ class Engine:
         """A reward as a number that an arm can pay; the one place where that is decided."""
         outcome = reward if type(reward) is float else number("a reward", reward, "Give what happened.")
         if not -self.largest <= outcome <= self.largest:
-            raise ValueError(self.why_too_large(outcome))
+            raise ValueError(why_too_large(self.largest, outcome))
         if self.known and not self.known[arm].admits(outcome):
             self.known[arm].check([outcome])  # raises, and says which rule was broken
         preference = self.policy.preference
         if (preference.utility is not None or preference.reference) and not math.isfinite(self.utilities(outcome)):
             raise ValueError(f"the utility of a reward must be finite; that of {outcome:g} is not. Bound the rewards.")
         return outcome
-
-    def why_too_large(self, outcome: float) -> str:
-        """Say why a reward is out of every range."""
-        if not math.isfinite(outcome):
-            return f"a reward must be finite; got {outcome}. Cancel the choice if it was lost."
-        return (
-            f"a reward must lie within {self.largest:g} of 0 where sums of rewards are kept; got {outcome:g}. "
-            "Rescale the rewards."
-        )
 
     # -- another state ----------------------------------------------------------------------------
 

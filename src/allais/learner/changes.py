@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from allais._checks import brief, finite_array
 from allais.errors import NotAdmitted
 from allais.learner._engine import Engine
-from allais.learner.choices import WIDEN, Choice, NotNow, arm_of, number_of, require_own, require_plain_names
+from allais.learner.choices import WIDEN, Choice, NotNow, number_of, require_own, require_plain_names, why_too_large
 from allais.learner.unfinished import checked_cut, lapse, require_cuts
 from allais.learner.views import remeasure, same_utility, with_utilities
 from allais.policies.core.base import Policy
@@ -142,7 +142,7 @@ def _bring_back(engine: Engine, arm: Hashable, rewards: Rewards | None) -> None:
 def retire(engine: Engine, arm: Hashable) -> Event:
     """Take an arm out of play."""
     require_open_to_arms(engine.policy, "retire")
-    k, active = arm_of(engine, arm), engine.state.active
+    k, active = engine.arm_of(arm), engine.state.active
     if not active[k]:
         raise ValueError(f"only an arm in play can retire; {arm!r} already did.")
     if active.sum() == 1:
@@ -247,7 +247,7 @@ def observe(
     if cuts:
         return _observe_cuts(engine, arm, rewards, cuts)
     each = isinstance(arm, list)
-    arms = [arm_of(engine, name) for name in (arm if isinstance(arm, list) else [arm])]
+    arms = [engine.arm_of(name) for name in (arm if isinstance(arm, list) else [arm])]
     if not engine.policy.open_to_data:
         raise ValueError(
             f"{type(engine.policy).__name__} learns from its own choices only; got data about arm {brief(arm)}. "
@@ -264,7 +264,7 @@ def observe(
         raise NotAdmitted(error.rule, WIDEN) from None
     engine.policy.preference.finite_utilities("rewards", outcomes)  # refuses what overflows
     if (most := float(np.abs(outcomes).max(initial=0.0))) > engine.largest:
-        raise ValueError(engine.why_too_large(most))
+        raise ValueError(why_too_large(engine.largest, most))
     told: list[float] = outcomes.tolist()
     (learn or engine.learn_all)(arms if each else arms * len(told), told)
     if engine.feasibility is not None:
@@ -285,7 +285,7 @@ def _observe_cuts(engine: Engine, arm: Hashable | list[Any], rewards: ArrayLike,
     require_cuts(engine.policy, (max(lows), min(highs)), engine.cuts)  # all together, and not each with those before
     by_arm: dict[int, list[Cut]] = {}
     for name, cut in zip(names[told:], cuts, strict=True):
-        k = arm_of(engine, name)
+        k = engine.arm_of(name)
         by_arm.setdefault(k, []).append(checked_cut(engine, k, cut))
     event = observe(engine, names[:told] if each else arm, rewards, []) if told else {"observe": arm, "rewards": []}
     engine.guard.midway = True
@@ -295,13 +295,13 @@ def _observe_cuts(engine: Engine, arm: Hashable | list[Any], rewards: ArrayLike,
     lapse(engine)
     engine.guard.midway = engine.guard.durable
     if each:
-        event["observe"] = [engine.names[arm_of(engine, name)] for name in names]
+        event["observe"] = [engine.names[engine.arm_of(name)] for name in names]
     return {**event, "cuts": [as_json(cut) for cut in cuts]}
 
 
 def forget(engine: Engine, arm: Hashable, reward: float) -> Event:
     """Take back one outcome of an arm."""
-    k = arm_of(engine, arm)
+    k = engine.arm_of(arm)
     if not (engine.policy.open_to_data and engine.policy.keeps_outcomes):
         opened = _or_opened(engine.policy)
         raise ValueError(f"{type(engine.policy).__name__} cannot unlearn. Start it anew from the right data{opened}.")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,9 +12,6 @@ from numpy.typing import ArrayLike
 from allais._checks import FloatArray
 from allais.bands.base import Interval
 from allais.policies.core.base import Promise
-
-if TYPE_CHECKING:
-    from allais.learner._engine import Engine
 
 WIDEN = "learner.widen(Bounded(low, high)) does so for a learner."  # what to do about a reward out of bounds
 
@@ -150,13 +148,17 @@ def number_of(choice: Choice | int) -> int:
     raise TypeError(f"tell and cancel take what ask returned, or its id; got {choice!r}. Keep what ask() returned.")
 
 
-def arm_of(engine: Engine, name: Hashable) -> int:
-    """An arm by its name."""
-    try:
-        return engine.index[name]
-    except (KeyError, TypeError):
-        listed = ", ".join(map(repr, engine.names[:8])) + (", ..." if len(engine.names) > 8 else "")
-        raise ValueError(f"an arm must be one of {listed}; got {name!r}. Add it first, or check the name.") from None
+def no_arm(names: Sequence[Hashable], name: Hashable) -> str:
+    """The message about a name that is not an arm's."""
+    listed = ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
+    return f"an arm must be one of {listed}; got {name!r}. Add it first, or check the name."
+
+
+def why_too_large(largest: float, outcome: float) -> str:
+    """The message about a reward that is out of every range."""
+    if not math.isfinite(outcome):
+        return f"a reward must be finite; got {outcome}. Cancel the choice if it was lost."
+    return f"a reward must lie within {largest:g} of 0 where sums of rewards are kept; got {outcome:g}. Rescale rewards."
 
 
 def require_own(choice: Choice | int, own: Hashable) -> None:

@@ -20,7 +20,7 @@ from allais.forests.encoding import Flat, checked_context
 from allais.learner import changes, reading
 from allais.learner._engine import Engine
 from allais.learner._round_engines import ContextualEngine
-from allais.learner.choices import Choice, Recommendation, arm_of, number_of
+from allais.learner.choices import Choice, Recommendation, number_of
 from allais.learner.learner import Learner, Names, Whose
 from allais.lotteries import Discrete
 from allais.preferences import Preference
@@ -241,7 +241,7 @@ class ContextualLearner(Learner):
         >>> learner.distribution("A21", {"hour": 8})
         Discrete({50: 0.25, 0: 0.75})
         """
-        outcomes, shares = self._engine.forest.weights(context, arm_of(self._engine, arm))
+        outcomes, shares = self._engine.forest.weights(context, self._engine.arm_of(arm))
         if not outcomes.size:
             raise ValueError(f"an arm has a distribution once it was seen; {arm!r} was not. Tell an outcome first.")
         distinct, place = np.unique(outcomes, return_inverse=True)
@@ -279,7 +279,7 @@ class ContextualLearner(Learner):
         """
         if context is None:
             return Learner.why(self, arm, preference, unit)
-        place = arm_of(self._engine, arm)
+        place = self._engine.arm_of(arm)
         found, whose, values = self._read(context, preference)
         if math.isnan(values[place]):
             return f"{arm} was never seen"

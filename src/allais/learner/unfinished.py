@@ -21,7 +21,7 @@ from allais.bands.asymptotic import AsymptoticRule, clt_exponent, greenwood_ends
 from allais.bands.base import GivenEnds, GivenRule, Interval, anytime_rule, bounds_of, refresh, widen
 from allais.bands.holder import variation
 from allais.errors import NotAdmitted
-from allais.learner.choices import WIDEN, arm_of
+from allais.learner.choices import WIDEN
 from allais.learner.views import PreferenceView, clock_of
 from allais.lotteries import Discrete
 from allais.policies.core.base import Policy
@@ -163,7 +163,7 @@ def check_cut(self: View, arm: Hashable, at_least: Any = None, at_most: Any = No
         The two ends; one may be infinite.
     """
     engine = self._engine
-    return checked_cut(engine, arm_of(engine, arm), known_cut(at_least, at_most, between))
+    return checked_cut(engine, engine.arm_of(arm), known_cut(at_least, at_most, between))
 
 
 @one_at_a_time
@@ -208,7 +208,7 @@ def likely_distribution(learner: View, arm: Hashable) -> Discrete:
     >>> likely_distribution(learner, "A21")
     Discrete({40: 0.5, 25: 0.25, 20: 0.25})
     """
-    places = places_of_arm(learner._engine, arm_of(learner._engine, arm))
+    places = places_of_arm(learner._engine, learner._engine.arm_of(arm))
     masses = places.masses() if places.mass.size else places.base
     shares = (masses[masses > 0.0] / masses.sum()).tolist()
     return Discrete(dict(zip(places.at[masses > 0.0].tolist(), shares, strict=True)))

@@ -13,7 +13,7 @@ from allais.learner import reading
 from allais.learner._engine import Engine
 from allais.learner.bounds import BoundsView
 from allais.learner.changes import among
-from allais.learner.choices import Choice, Drift, Recommendation, arm_of, number_of
+from allais.learner.choices import Choice, Drift, Recommendation, number_of
 from allais.learner.document import document_of
 from allais.learner.journal import Journal
 from allais.learner.unfinished import check_cut, unfinished_outcomes, values_left_open
@@ -139,7 +139,7 @@ class View:
         >>> learner.outcomes("A21")
         (array([ 0., 50.]), array([2, 1]))
         """
-        _, raw, counts = outcomes_of_arm(self.state.memory, arm_of(self._engine, arm))
+        _, raw, counts = outcomes_of_arm(self.state.memory, self._engine.arm_of(arm))
         return raw, counts
 
     def check_reward(self, arm: Hashable | None, reward: float) -> float:
@@ -155,7 +155,7 @@ class View:
         Raises:
             ValueError: The reward is not finite, or the declared rewards do not admit it.
         """
-        return self._engine.checked(0 if arm is None else arm_of(self._engine, arm), reward)
+        return self._engine.checked(0 if arm is None else self._engine.arm_of(arm), reward)
 
     @reading.without_context
     def value(self, preference: Preference | None = None) -> dict[Hashable, float]:
@@ -223,7 +223,7 @@ class View:
         >>> WLUCB(expected_value(), Bounded(0, 50), delta=0.05, band=Betting()).start(["A21", "A28"], 1).interval("A21")
         Interval(low=-inf, value=-inf, high=inf)
         """
-        return self.intervals()[self._engine.names[arm_of(self._engine, arm)]]
+        return self.intervals()[self._engine.names[self._engine.arm_of(arm)]]
 
     @one_at_a_time
     def is_settled(self) -> bool:
@@ -329,7 +329,7 @@ class View:
             return f"{arm} is the best, or worth trying, by what all arms have shown"
         view = None if preference is None and not engine.cuts.any else engine.view_for(preference)
         values = engine.state.memory.value if view is None else view.values()
-        return reading.why(engine, arm_of(engine, arm), values, preference, unit)
+        return reading.why(engine, engine.arm_of(arm), values, preference, unit)
 
     @one_at_a_time
     def drift(self) -> dict[Hashable, Drift]:
