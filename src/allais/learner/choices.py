@@ -158,7 +158,8 @@ def why_too_large(largest: float, outcome: float) -> str:
     """The message about a reward that is out of every range."""
     if not math.isfinite(outcome):
         return f"a reward must be finite; got {outcome}. Cancel the choice if it was lost."
-    return f"a reward must lie within {largest:g} of 0 where sums of rewards are kept; got {outcome:g}. Rescale rewards."
+    rule = f"a reward must lie within {largest:g} of 0 where sums of rewards are kept"
+    return f"{rule}; got {outcome:g}. Rescale the rewards."
 
 
 def require_own(choice: Choice | int, own: Hashable) -> None:
