@@ -37,7 +37,7 @@ LOOKS = 128  # it looks whether to stop after every 1 / LOOKS of all samples: a 
 
 
 def evidence_of(name: str, given: Any) -> Betting | str:
-    """How pairs are parted: by bets, by likelihood ratios, or by what takes fewer samples."""
+    """How pairs are separated: by bets, by likelihood ratios, or by what takes fewer samples."""
     if isinstance(given, Betting) or (isinstance(given, str) and given in (AUTO, *BY_RATIOS)):
         return given
     raise TypeError(f'{name} must be "auto", "mixed", "ratios" or Betting(); got {brief(given)}. Leave it out.')
@@ -47,11 +47,11 @@ def evidence_of(name: str, given: Any) -> Betting | str:
 class TopTwo(KArmed):
     """The best arm at a given confidence: two arms are judged together, often in fewer samples than W-LUCB needs.
 
-    A sample goes to the arm of the highest value or to the challenger that is hardest to tell from it, to the one whose
-    half-interval is wider the more often. It stops when no pair of distributions in which a challenger is better is
-    likely enough: for all splits of log((K-1)/delta) into y and y', the leader's lower end at y lies above the
-    challenger's upper end at y' (docs/theory/best-arm.md). Arms with up to four values are judged by their distribution
-    as a whole, others by the tails at each of their outcomes, and percentiles by how many outcomes lie below.
+    A sample goes to the arm with the highest value, the leader, or to the challenger that is hardest to distinguish
+    from it; more often to the one with the wider half-interval. The policy stops when the leader is separated from
+    every challenger: whenever the challenger is the better of the two, what was seen is too unlikely
+    (docs/theory/best-arm.md). Arms with up to four values are judged by their whole distribution, others by the tails
+    at each of their outcomes or by bets on the value, and percentiles by how many outcomes lie below.
 
     Args:
         preference: What is maximised.
@@ -60,11 +60,11 @@ class TopTwo(KArmed):
         delta: The probability of a wrong recommendation that is allowed, in (0, 1).
         tolerance: How much worse than the best arm the recommendation may be, as a utility; with 0, equal arms are
             never told apart.
-        evidence: How pairs are parted. "auto": "mixed" where values are declared to be few, "ratios" for percentiles
-            and sub-Gaussian rewards; else by ratios or by bets, as the first outcomes show few values or many. "ratios"
-            is by the product of both arms' likelihood ratios, "mixed" also by that of one arm alone, and remembers what
-            it parted: both take outcomes from elsewhere, other preferences and wider bounds, after which "mixed" parts
-            pairs anew. `Betting()` bets in any case.
+        evidence: How pairs of arms are separated. "auto" is "mixed" where few values are declared, and "ratios" for
+            percentiles and sub-Gaussian rewards; elsewhere the first outcomes decide between ratios (few values) and
+            bets. "ratios" takes the product of both arms' likelihood ratios. "mixed" also takes the ratio of one arm
+            alone, and remembers which pairs were separated. Both accept outcomes from elsewhere, other preferences and
+            wider bounds, after which "mixed" forgets its pairs. `Betting()` always bets.
         guardrails: Limits that the answer must keep, a list of `Guardrail`.
 
     >>> from allais import Bandit, best_arm
@@ -129,19 +129,19 @@ class TopTwo(KArmed):
         return EitherRule(worth, band, whole, by_bets(1.0), by_bets(1.0 - WHOLE), log_share + math.log(2.0))
 
     def own(self, n_arms: int) -> Any:
-        """What was bet, and with what success; which pairs were parted; of percentiles, which two are compared."""
+        """The bets and their wealth; which pairs were separated; of percentiles, which two are compared."""
         if self.evidence not in BY_RATIOS:
             return no_wagers(n_arms)
         whole = self.evidence == MIXED and level_of(self.preference) is None
         return none_parted(n_arms) if whole else duel_of(self.preference)
 
     def reopened(self, own: Any, n_arms: int) -> Any:
-        """Pairs that were parted are to be parted anew."""
+        """Forget which pairs were separated."""
         fresh = self.own(n_arms)
         return fresh if isinstance(own, Parted) or type(own) is not type(fresh) else own
 
     def check_state(self, rule: Any, state: Any) -> None:
-        """Refuse bets that point at nothing."""
+        """Refuse saved bets with invalid indices."""
         if isinstance(state.own, Parted):
             check_parted(state.own, state.asked.size)
         elif self.evidence in BY_RATIOS:
