@@ -6,7 +6,8 @@ BIN := $(VENV)/Scripts
 else
 BIN := $(VENV)/bin
 endif
-WORKERS ?= auto
+# one more than the cores of a small machine: a third of the time of two workers is waiting
+WORKERS ?= 3
 export MPLBACKEND := Agg
 export PYTHONDONTWRITEBYTECODE :=  # tests start Python often: it should read its own sources once
 
